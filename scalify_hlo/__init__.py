@@ -1,0 +1,39 @@
+"""Scalify for StableHLO: every floating-point tensor X is carried as X = data * scale.
+
+Three doors to one engine (see README.md):
+
+- `scalify-opt in.mlir -o out.mlir`, the command line;
+- `rewrite_module`, text or `ir.Module` in and out;
+- `scalify` and `scalify_exported`, for JAX functions and `jax.export` files.
+"""
+
+import importlib
+import pathlib
+from typing import Any
+
+_ROOT = pathlib.Path(__file__).resolve().parent
+if not (_ROOT / "rewrites").is_dir():
+    # A bare checkout or an editable install: `rewrites/` and `tools/` lie beside the package.
+    __path__.append(str(_ROOT.parent))
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it. Loaded on first use, so that importing the package is cheap.
+_PUBLIC = {
+    "ScalifyError": "scalify_hlo.errors",
+    "ScalifyOptions": "scalify_hlo.options",
+    "rewrite_module": "scalify_hlo.rewrite",
+}
+
+__all__ = ["__version__", *sorted(_PUBLIC)]
+
+
+def __getattr__(name: str) -> Any:
+    module = _PUBLIC.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(module), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

@@ -1,0 +1,31 @@
+"""The options of the rewriter: one frozen dataclass, from which the command line's flags derive."""
+
+import dataclasses
+from typing import Literal
+
+Rounding = Literal["down", "nearest", "up", "none"]
+
+
+@dataclasses.dataclass(frozen=True)
+class ScalifyOptions:
+    """How a module is rewritten. Every field has a `--flag` of the same name in `scalify-opt`."""
+
+    # Which float arguments of the public function are scaled: "all", "none", or a comma-separated list of
+    # indices ("0,3-5") and globs on argument names ("params*"). The argument attributes `scalify.scaled` and
+    # `scalify.plain` in the module override it.
+    args: str = "all"
+    # Element types whose arguments "all" takes.
+    scaled_types: tuple[str, ...] = ("f64", "f32", "f16", "bf16")
+    # Results are recombined, data * scale, instead of returned as pairs.
+    plain_results: bool = False
+    # Element type of the scale arguments and results. Inside the module scales are always f32.
+    scale_dtype: Literal["f32", "e8m0"] = "f32"
+    # How a computed scale is rounded to a power of two ("none" keeps it exact). Paper, section 3.2: down.
+    rounding: Rounding = "down"
+    # "default": compile-time knowledge of means and signs; "paper": every operand is taken to be Gaussian of
+    # zero mean and unit second moment (paper, section 3.2).
+    rules: Literal["default", "paper"] = "default"
+    # An operation without a rule: refuse the module, or compute it on recombined values with a remark.
+    on_unsupported: Literal["error", "unscale"] = "error"
+    # Stamp the chosen rule and scale on every operation as `scalify.rule` and `scalify.scale` attributes.
+    print_rules: bool = False
