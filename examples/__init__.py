@@ -1,0 +1,1 @@
+"""Runnable programs. From the root of the checkout: `python -m examples.demo`."""
