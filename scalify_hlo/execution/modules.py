@@ -1,0 +1,22 @@
+"""Small services on `ir.Module` that running and comparing share."""
+
+import io
+
+from scalify_hlo.bindings import ir, make_context
+
+
+def as_module(module: str | bytes | ir.Module) -> ir.Module:
+    """The module itself, or the parsed text or bytecode in a context of its own. Raises ir.MLIRError."""
+    return module if isinstance(module, ir.Module) else ir.Module.parse(module, context=make_context())
+
+
+def to_bytecode(module: ir.Module) -> bytes:
+    """MLIR bytecode, locations included."""
+    stream = io.BytesIO()
+    module.operation.write_bytecode(stream)
+    return stream.getvalue()
+
+
+def clone(module: ir.Module) -> ir.Module:
+    """A copy in the same context."""
+    return ir.Module.parse(to_bytecode(module), context=module.context)
