@@ -6,12 +6,14 @@ change of the private API between jaxlib versions is mended in one place. Only j
 """
 
 import functools
+from collections.abc import Sequence
+from typing import Any
 
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, func, mhlo, mpmd, sdy, stablehlo
 
-__all__ = ["chlo", "func", "ir", "make_context", "passmanager", "stablehlo"]
+__all__ = ["chlo", "exported_module", "func", "ir", "make_context", "passmanager", "sharding_from_hlo", "stablehlo", "xla_client"]
 
 
 class _Context(ir.Context):
@@ -45,3 +47,28 @@ def make_context() -> ir.Context:
         dialect.register_dialect(context)
     mhlo.register_mhlo_dialect(context)
     return context
+
+
+def xla_client() -> Any:
+    """XLA's client bindings (compile options, device lists), imported only when a module is to be compiled."""
+    from jaxlib import xla_client as client
+
+    return client
+
+
+def sharding_from_hlo(devices: Sequence[Any], sharding: Any) -> Any:
+    """The JAX sharding over `devices` that an executable's `HloSharding` or `OpSharding` stands for."""
+    from jax._src.sharding_impls import GSPMDSharding
+
+    return GSPMDSharding(tuple(devices), sharding)
+
+
+def exported_module(serialised: bytes) -> bytes:
+    """The portable artifact inside the bytes of `jax.export.Exported.serialize()`.
+
+    Raises whatever the FlatBuffer reader meets when the bytes are damaged.
+    """
+    from jax._src.export import serialization_generated
+
+    field = serialization_generated.Exported.GetRootAs(serialised, 0).MlirModuleSerializedAsNumpy()
+    return field.tobytes()

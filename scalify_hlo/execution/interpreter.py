@@ -6,6 +6,7 @@ accumulates in that type.
 """
 
 import atexit
+import contextlib
 import os
 import pathlib
 import re
@@ -22,7 +23,7 @@ import scalify_hlo
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.execution.modules import as_module, to_bytecode
+from scalify_hlo.execution.modules import as_module, operations, to_bytecode
 from scalify_hlo.execution.worker import receive, send
 
 _OPERATION = re.compile(r"\b((?:stablehlo|chlo|func|mhlo|sdy)\.[a-z_0-9]+)\b")
@@ -151,10 +152,8 @@ class _Worker:
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                try:
+                with contextlib.suppress(OSError):  # unsent bytes of a request that nobody will read
                     stream.close()
-                except OSError:
-                    pass  # unsent bytes of a request that the dead process will not read
         with self._stderr as stderr:
             stderr.seek(0)
             return stderr.read().decode(errors="replace")
@@ -189,15 +188,8 @@ def _locations(module: str | bytes | ir.Module, operation: str | None) -> list[s
     """The first few places where the module has this operation."""
     if operation is None:
         return []
-    places: list[str] = []
-
-    def visit(op: Any) -> ir.WalkResult:
-        if op.name == operation:
-            places.append(describe_location(op.location))
-        return ir.WalkResult.ADVANCE if len(places) < 4 else ir.WalkResult.INTERRUPT
-
-    as_module(module).operation.walk(visit)
-    return places
+    places = [describe_location(op.location) for op in operations(as_module(module)) if op.name == operation]
+    return places[:4]
 
 
 _pool = InterpreterPool(size=os.cpu_count() or 1)

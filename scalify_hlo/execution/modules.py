@@ -1,6 +1,7 @@
 """Small services on `ir.Module` that running and comparing share."""
 
 import io
+from typing import Any
 
 from scalify_hlo.bindings import ir, make_context
 
@@ -20,3 +21,15 @@ def to_bytecode(module: ir.Module) -> bytes:
 def clone(module: ir.Module) -> ir.Module:
     """A copy in the same context."""
     return ir.Module.parse(to_bytecode(module), context=module.context)
+
+
+def operations(module: ir.Module) -> list[Any]:
+    """Every operation inside the module, outermost first."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> ir.WalkResult:
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found[1:]

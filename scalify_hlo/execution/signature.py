@@ -149,7 +149,7 @@ def _pair_by_role(rewritten: Sequence[TensorSpec], what: str) -> tuple[Pairing, 
     for i, spec in enumerate(rewritten):
         if spec.role == "scale":
             if not pairings or pairings[-1] != Pairing(i - 1, None) or rewritten[i - 1].role != "data":
-                raise ScalifyError(f"{what} {i} has scalify.role = \"scale\" but does not follow one with role \"data\"")
+                raise ScalifyError(f'{what} {i} has scalify.role = "scale" but does not follow one with role "data"')
             pairings[-1] = Pairing(i - 1, i)
         else:
             pairings.append(Pairing(i, None))

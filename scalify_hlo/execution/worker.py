@@ -73,7 +73,7 @@ class Program:
             said.append(f"{describe_location(diagnostic.location)}: {diagnostic.message}")
             return True
 
-        handler = self._module.context.attach_diagnostic_handler(keep)
+        handler: Any = self._module.context.attach_diagnostic_handler(keep)
         try:
             return stablehlo.eval_module(self._module, attributes)
         except ValueError as error:  # its own message is "interpreter failed"; the reason is in the diagnostics
@@ -87,7 +87,7 @@ def _program(source: str | bytes) -> Program:
     return Program(source)
 
 
-def _to_attribute(array: Array, spec: TensorSpec) -> Any:
+def _to_attribute(array: Any, spec: TensorSpec) -> Any:
     element_type = ir.Type.parse(spec.element_type)
     if spec.element_type in NARROW_INTEGERS:
         array = array.astype(np.int8)

@@ -1,0 +1,106 @@
+"""Run an original and a rewritten module on the same inputs and compare what they return."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import ScalifyError
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.compare import Comparison, Tolerance, compare_results
+from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.inputs import Draw, ScaleMode, draw_inputs, rewritten_arguments, split_scales
+from scalify_hlo.execution.interpreter import interpret
+from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
+from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature, pair_arguments
+
+Backend = Literal["xla", "interpreter"]
+Run = Callable[[Sequence[Array]], list[Array]]
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckOptions:
+    """How two modules are compared. Every field but `tolerance` has a flag of the same name in `scalify-check`."""
+
+    # Seed of the inputs that are drawn, and of the jitter of their scales.
+    seed: int = 0
+    # What drawn floats look like; "auto": normal, or positive where normal ones make the original return NaN.
+    draw: Literal["auto", "normal", "positive"] = "auto"
+    # Scales of the scaled arguments: near each argument's root mean square, up to 2^6 away from it, or 1.
+    scales: ScaleMode = "rms"
+    # What runs the modules: XLA:CPU, or the StableHLO reference interpreter (slow, every operation rounded once).
+    backend: Backend = "xla"
+    # Let XLA keep f16 and bf16 values in a wider type between operations.
+    excess_precision: bool = False
+    tolerance: Tolerance = Tolerance()
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckReport:
+    """comparison: result by result. notes: what the user should know about how it was made."""
+
+    comparison: Comparison
+    notes: tuple[str, ...] = ()
+
+
+def check_modules(
+    original: ir.Module,
+    rewritten: ir.Module,
+    inputs: Sequence[Array] | None = None,
+    options: CheckOptions = CheckOptions(),
+) -> CheckReport:
+    """Compare `rewritten` with `original`, and both with the original computed in f64; no module is changed.
+
+    inputs: one array for each argument of `original`; drawn by `options.draw` from `options.seed` when None.
+
+    Raises ScalifyError when the signatures do not correspond, when the inputs do not fit, and when a module cannot be
+    run; never because results differ: that is in the report.
+    """
+    signature, rewritten_signature = entry_signature(original), entry_signature(rewritten)
+    pairings = pair_arguments(signature, rewritten_signature)
+    notes: list[str] = []
+    run_original = _runner(original, options)
+    if inputs is None:
+        arrays, original_results, drawn_notes = _draw(run_original, signature, options)
+        notes += drawn_notes
+    else:
+        arrays = [np.asarray(array) for array in inputs]
+        check_arrays(signature.arguments, arrays)
+        original_results = run_original(arrays)
+    try:
+        ideal_results = _runner(promote_to_f64(original), options)(promote_arrays(arrays))
+    except ScalifyError as error:
+        ideal_results = None
+        notes.append(f"the rounding noise is not known: {error.diagnostics[0].message}")
+    splits = split_scales(arrays, options.scales, options.seed)
+    rewritten_results = _runner(rewritten, options)(rewritten_arguments(splits, pairings, rewritten_signature))
+    comparison = compare_results(
+        signature, rewritten_signature, original_results, rewritten_results, ideal_results, options.tolerance
+    )
+    return CheckReport(comparison, tuple(notes))
+
+
+def _runner(module: ir.Module, options: CheckOptions) -> Run:
+    if options.backend == "interpreter":
+        return lambda arrays: interpret(module, arrays)
+    return xla.compile(module, excess_precision=options.excess_precision)
+
+
+def _draw(run: Run, signature: Signature, options: CheckOptions) -> tuple[list[Array], list[Array], list[str]]:
+    """Inputs, the original's results for them, and notes."""
+    draw: Draw = "normal" if options.draw == "auto" else options.draw
+    arrays = draw_inputs(signature, options.seed, draw)
+    results = run(arrays)
+    if options.draw != "auto" or not _results_with_nan(results):
+        return arrays, results, []
+    positive = draw_inputs(signature, options.seed, "positive")
+    positive_results = run(positive)
+    if _results_with_nan(positive_results) >= _results_with_nan(results):
+        return arrays, results, ["the original returns NaN for the inputs drawn; give better ones"]
+    return positive, positive_results, ["normal inputs make the original return NaN: positive ones were drawn"]
+
+
+def _results_with_nan(results: Sequence[Array]) -> int:
+    return sum(bool(np.isnan(r.astype(np.complex128)).any()) for r in results if r.dtype.kind not in "iub")
