@@ -13,7 +13,18 @@ from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, func, mhlo, mpmd, sdy, stablehlo
 
-__all__ = ["chlo", "exported_module", "func", "ir", "make_context", "passmanager", "sharding_from_hlo", "stablehlo", "xla_client"]
+__all__ = [
+    "chlo",
+    "exported_module",
+    "func",
+    "ir",
+    "make_context",
+    "passmanager",
+    "register_inliner",
+    "sharding_from_hlo",
+    "stablehlo",
+    "xla_client",
+]
 
 
 class _Context(ir.Context):
@@ -72,3 +83,10 @@ def exported_module(serialised: bytes) -> bytes:
 
     field = serialization_generated.Exported.GetRootAs(serialised, 0).MlirModuleSerializedAsNumpy()
     return field.tobytes()
+
+
+def register_inliner(context: ir.Context) -> None:
+    """Let the `inline` pass inline `func.call`; without this it leaves all calls alone."""
+    from jaxlib.mlir._mlir_libs import _mosaic_gpu_ext
+
+    _mosaic_gpu_ext.register_inliner_extensions(context)

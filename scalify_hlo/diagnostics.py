@@ -1,0 +1,66 @@
+"""MLIR's diagnostics as this package's, and the form in which they reach a terminal."""
+
+import contextlib
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic, describe_location
+
+# `describe_location`: a file position, a name stack in brackets, or both.
+_LOCATION = re.compile(r"(?P<position>.*:\d+:\d+)?(?: ?\[(?P<name>.*)\])?", re.DOTALL)
+
+
+def from_mlir(diagnostic: Any) -> Diagnostic:
+    """An `ir.Diagnostic` (alive during its handler only) or `ir.DiagnosticInfo`, with its notes."""
+    return Diagnostic(
+        message=diagnostic.message,
+        location=describe_location(diagnostic.location),
+        severity=diagnostic.severity.name.lower(),
+        notes=tuple(from_mlir(note) for note in diagnostic.notes),
+    )
+
+
+def from_mlir_error(error: ir.MLIRError) -> list[Diagnostic]:
+    """What an `ir.MLIRError` carries; its own text when it carries nothing."""
+    return [from_mlir(each) for each in error.error_diagnostics] or [Diagnostic(str(error).strip())]
+
+
+@contextlib.contextmanager
+def collect_diagnostics(context: ir.Context) -> Iterator[list[Diagnostic]]:
+    """Collect what C++ code emits in `context`, instead of letting it print to stderr.
+
+    Errors that the bindings turn into `ir.MLIRError` stay there (see `from_mlir_error`).
+    """
+    collected: list[Diagnostic] = []
+
+    def handle(diagnostic: Any) -> bool:
+        collected.append(from_mlir(diagnostic))
+        return True
+
+    handler = context.attach_diagnostic_handler(handle)
+    try:
+        yield collected
+    finally:
+        handler.detach()
+
+
+def located(diagnostic: Diagnostic, file_name: str) -> Diagnostic:
+    """The diagnostic at a `file:line:col` in every case, as compilers print them and editors read them.
+
+    A name stack of JAX goes to the end of the message. What has no position of its own is put at the start
+    of `file_name`; MLIR's "-" for text without a file name becomes `file_name`.
+    """
+    match = _LOCATION.fullmatch(diagnostic.location)
+    position = match["position"] if match else diagnostic.location
+    if not position or position.endswith(":0:0"):
+        position = f"{file_name}:1:1"
+    elif position.startswith("-:"):
+        position = file_name + position[1:]
+    message = diagnostic.message
+    if match and match["name"]:
+        message = f"{message} [{match['name']}]"
+    notes = tuple(located(note, file_name) for note in diagnostic.notes)
+    return dataclasses.replace(diagnostic, message=message, location=position, notes=notes)

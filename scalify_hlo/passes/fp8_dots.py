@@ -1,0 +1,250 @@
+"""`scalify-fp8-dots`: matrix products on FP8 operands. Runs after `scalify`, on data of about unit size.
+
+Operands of forward products become E4M3; in a backward product the gradient becomes E5M2 and the activation or
+weight E4M3 (paper, section 5 and algorithm 3; Micikevicius et al., 2022). Each operand is clamped to the
+format's largest finite value and then converted, so that an outlier saturates where a bare conversion to E4M3
+would give NaN. The product keeps its result type: f8 x f8 accumulates wide on every backend. What is emitted is
+a `dot_general` directly on f8 operands, the form that XLA:GPU turns into an FP8 GEMM most reliably.
+
+Converted by default are the products of linear layers, which are those without batch dimensions. Left alone are
+- products of two activations (attention): their softmax probabilities span many binades below 1, their FLOPs
+  are few beside those of linear layers, and no published FP8 recipe converts them by default;
+- the embedding as a product with a one-hot matrix, which only selects rows;
+- the head, the layer on which no other layer depends: rounding logits to 3 bits changes the loss directly, and
+  the logits' gradient (softmax minus one-hot) has the widest range of all gradients;
+- vectors (one of the free sizes is 1), which compilers turn into multiply and reduce.
+"""
+
+import collections
+import dataclasses
+from typing import ClassVar, Literal
+
+from scalify_hlo.analysis.calls import defining_op
+from scalify_hlo.analysis.products import MatrixProduct, matrix_products
+from scalify_hlo.aot.targets import target
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.globs import matches
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.types import LARGEST, tensor_info
+
+# (element type of values, element type of gradients)
+_FORMATS = {"ocp": ("f8E4M3FN", "f8E5M2"), "fnuz": ("f8E4M3FNUZ", "f8E5M2FNUZ")}
+_RESULT_TYPES = ("f32", "bf16", "f16")
+# Operations that only move elements: the conversion goes before them, so that all readers share one.
+_MOVEMENTS = ("stablehlo.transpose", "stablehlo.reshape")
+
+
+@dataclasses.dataclass(frozen=True)
+class FP8Dots(Pass):
+    """Give the matrix products of linear layers FP8 operands: E4M3 forward, E5M2 for gradients.
+
+    Patterns match an operation's name stack or the name of the layer's weight.
+    """
+
+    name: ClassVar[str] = "scalify-fp8-dots"
+
+    # Products to convert: patterns with `*` and `?` on the name stack or the name of the weight.
+    include: tuple[str, ...] = ("*",)
+    # Those of them to leave alone, likewise.
+    exclude: tuple[str, ...] = ()
+    # Convert also an embedding that is written as a product with a one-hot matrix.
+    embedding: bool = False
+    # Convert also the head: the layer on which no other layer depends.
+    head: bool = False
+    # Convert also products with batch dimensions, such as attention's.
+    batched: bool = False
+    # "ocp" is E4M3FN and E5M2 (NVIDIA); "fnuz" the variants of AMD's MI300.
+    formats: Literal["ocp", "fnuz"] = "ocp"
+    # Format of gradient operands: E5M2 for range, or E4M3 for precision where gradients are well scaled.
+    gradients: Literal["e5m2", "e4m3"] = "e5m2"
+    # Products that may accumulate in the tensor cores' reduced-precision adder (XLA: precision DEFAULT).
+    fast_accumulation: Literal["forward", "all", "none"] = "forward"
+    # A GPU whose matrix units must have the formats (h100, mi300x, ...); "" checks nothing.
+    target: str = ""
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        """Converts the products of `module` in place and tells of each what was done and why.
+
+        Raises ScalifyError for an unknown format or target, a target without the format, and an `include`
+        pattern that no product matches.
+        """
+        if self.formats not in _FORMATS:
+            raise ScalifyError(f"unknown FP8 formats '{self.formats}'; known are {', '.join(_FORMATS)}")
+        if self.gradients not in ("e5m2", "e4m3"):
+            raise ScalifyError(f"unknown gradient format '{self.gradients}'; known are e5m2, e4m3")
+        self._check_target()
+        with module.context:
+            products = matrix_products(module)
+            self._check_patterns(products, remarks)
+            quantiser = _Quantiser()
+            count: collections.Counter[str] = collections.Counter()
+            for product in products:
+                reason = self._reason_to_skip(product)
+                count["converted" if reason is None else "left"] += 1
+                if reason is None:
+                    formats = self._convert(product, quantiser)
+                    remarks.append(_remark(product, f"FP8 {formats}, {_described(product)}"))
+                else:
+                    remarks.append(_remark(product, f"left in {_element(product)}: {reason}"))
+        remarks.append(
+            Diagnostic(
+                f"{self.name}: {count['converted']} matrix products converted to FP8, {count['left']} left", "", "remark"
+            )
+        )
+
+    # --- decisions --------------------------------------------------------------------------------------------
+
+    def _check_target(self) -> None:
+        if not self.target:
+            return
+        gpu = target(self.target)
+        if gpu.fp8 is None:
+            raise ScalifyError(
+                f"{gpu.description} has no FP8 matrix units: leave out {self.name} or choose another target"
+            )
+        if gpu.fp8 != self.formats:
+            raise ScalifyError(f"{gpu.description} has no {self.formats} FP8 formats: use formats={gpu.fp8}")
+
+    def _check_patterns(self, products: list[MatrixProduct], remarks: list[Diagnostic]) -> None:
+        for option, patterns in (("include", self.include), ("exclude", self.exclude)):
+            for pattern in patterns:
+                if pattern == "*" or any(_named(product, (pattern,)) for product in products):
+                    continue
+                message = f"{self.name}: {option} pattern '{pattern}' matches no matrix product"
+                if option == "include":
+                    known = sorted({product.weight for product in products if product.weight})
+                    raise ScalifyError(f"{message}; weights are {', '.join(known[:8]) or 'unnamed'}")
+                remarks.append(Diagnostic(message, "", "warning"))
+
+    def _reason_to_skip(self, product: MatrixProduct) -> str | None:
+        element = tensor_info(product.op.results[0].type).element
+        operands = [tensor_info(operand.value.type).element for operand in product.operands]
+        if any(name.startswith("f8") for name in operands):
+            return "an operand is FP8 already"
+        if element not in _RESULT_TYPES or any(name not in _RESULT_TYPES for name in operands):
+            return f"products of {' and '.join(operands)} to {element} have no FP8 form"
+        if "algorithm" in product.op.attributes:
+            return "it asks for a dot algorithm"
+        if not _named(product, self.include) or _named(product, self.exclude):
+            return "excluded by name"
+        if product.is_embedding and not self.embedding:
+            return "embedding (convert with embedding=true)"
+        if product.is_head and not self.head:
+            return "head (convert with head=true)"
+        if product.batched and not self.batched:
+            return "has batch dimensions (convert with batched=true)"
+        if product.kind == "unclear" and self.gradients == "e5m2":
+            return "both operands are gradients, and E5M2 x E5M2 has no FP8 form"
+        if min(product.lhs.free_size, product.rhs.free_size) == 1:
+            return "matrix times vector"
+        return None
+
+    # --- rewriting --------------------------------------------------------------------------------------------
+
+    def _convert(self, product: MatrixProduct, quantiser: "_Quantiser") -> str:
+        """Replaces the operands; returns the formats, for the report."""
+        values, gradients = _FORMATS[self.formats]
+        if self.gradients == "e4m3":
+            gradients = values
+        names: list[str] = []
+        for i, operand in enumerate(product.operands):
+            element = gradients if operand.is_gradient else values
+            product.op.operands[i] = quantiser.quantised(operand.value, element)
+            names.append(element[2:6])
+        backward = product.kind != "forward"
+        fast = self.fast_accumulation == "all" or (self.fast_accumulation == "forward" and not backward)
+        precision = f"#stablehlo<precision {'DEFAULT' if fast else 'HIGHEST'}>"
+        product.op.attributes["precision_config"] = ir.Attribute.parse(f"[{precision}, {precision}]")
+        return " x ".join(names)
+
+
+class _Quantiser:
+    """Saturating conversions, one per value and format, each placed right after the value."""
+
+    def __init__(self) -> None:
+        self._done: dict[tuple[ir.Value, str], ir.Value] = {}
+
+    def quantised(self, value: ir.Value, element: str) -> ir.Value:
+        """`value` clamped to the finite range of `element` and converted to it."""
+        key = (value, element)
+        if key not in self._done:
+            op = defining_op(value)
+            if op is not None and op.name in _MOVEMENTS:
+                self._done[key] = self._moved(op, self.quantised(op.operands[0], element))
+            elif op is not None and _widens(op):
+                self._done[key] = self.quantised(op.operands[0], element)
+            else:
+                self._done[key] = _saturated(value, element)
+        return self._done[key]
+
+    def _moved(self, op: ir.Operation, operand: ir.Value) -> ir.Value:
+        """A copy of a transpose or reshape, on another element type."""
+        copy = op.clone(ip=_after(op.results[0]))
+        copy.operands[0] = operand
+        copy.results[0].set_type(_with_element(op.results[0].type, ir.RankedTensorType(operand.type).element_type))
+        return copy.results[0]
+
+
+def _saturated(value: ir.Value, element: str) -> ir.Value:
+    ip, location = _after(value), _location(value)
+    scalar = ir.RankedTensorType.get([], ir.RankedTensorType(value.type).element_type)
+    bounds = [
+        ir.Operation.create(
+            "stablehlo.constant", [scalar],
+            attributes={"value": ir.DenseElementsAttr.get_splat(scalar, ir.FloatAttr.get(scalar.element_type, bound))},
+            loc=location, ip=ip,
+        ).results[0]
+        for bound in (-LARGEST[element], LARGEST[element])
+    ]  # fmt: skip
+    clamped = ir.Operation.create(
+        "stablehlo.clamp", [value.type], [bounds[0], value, bounds[1]], loc=location, ip=ip
+    ).results[0]
+    narrow = _with_element(value.type, ir.Type.parse(element))
+    return ir.Operation.create("stablehlo.convert", [narrow], [clamped], loc=location, ip=ip).results[0]
+
+
+def _after(value: ir.Value) -> ir.InsertionPoint:
+    """The earliest point at which `value` can be read."""
+    op = defining_op(value)
+    if op is None:
+        return ir.InsertionPoint.at_block_begin(ir.BlockArgument(value).owner)
+    return ir.InsertionPoint.after(op)
+
+
+def _location(value: ir.Value) -> ir.Location:
+    op = defining_op(value)
+    return ir.BlockArgument(value).location if op is None else op.location
+
+
+def _with_element(type_: ir.Type, element: ir.Type) -> ir.Type:
+    tensor = ir.RankedTensorType(type_)
+    return ir.RankedTensorType.get(tensor.shape, element, tensor.encoding)
+
+
+def _widens(op: ir.Operation) -> bool:
+    """f16 or bf16 to f32: the narrow value is the same and cheaper to read."""
+    if op.name != "stablehlo.convert":
+        return False
+    source, result = (tensor_info(value.type).element for value in (op.operands[0], op.results[0]))
+    return result == "f32" and source in ("f16", "bf16")
+
+
+def _named(product: MatrixProduct, patterns: tuple[str, ...]) -> bool:
+    return matches(product.name, patterns) or matches(product.weight, patterns)
+
+
+def _element(product: MatrixProduct) -> str:
+    operands: set[str] = {tensor_info(operand.value.type).element for operand in product.operands}
+    return " x ".join(sorted(operands))
+
+
+def _described(product: MatrixProduct) -> str:
+    weight = f" of {product.weight}" if product.weight else ""
+    by = " (known from data flow)" if product.evidence == "data flow" else ""
+    return f"{product.role}{weight}{by}"
+
+
+def _remark(product: MatrixProduct, message: str) -> Diagnostic:
+    return Diagnostic(message, product.source, "remark")
+

@@ -1,0 +1,201 @@
+"""Pipelines of passes, run by MLIR's PassManager.
+
+A name of `PASSES` is a pass written in Python; any other name goes to MLIR as it stands, so the two mix freely.
+"""
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from scalify_hlo.bindings import ir, make_context, passmanager, register_inliner
+from scalify_hlo.diagnostics import from_mlir_error
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.passes import PASSES
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.option_text import parse_options, print_options
+from scalify_hlo.passes.pipeline_text import Node, parse_pipeline_text
+
+_ANCHOR = "builtin.module"
+_FUNCTION = "func.func"
+# What a module's pass manager says about a pass that runs on functions.
+_RESTRICTED_TO_FUNCTION = f"restricted to '{_FUNCTION}'"
+
+# A pass written in Python, or MLIR's own in MLIR's syntax.
+Element = Pass | Node
+_Body = Callable[[Any, Any], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Instrumentation:
+    """What is checked and shown while a pipeline runs. Everything is printed to stderr, as MLIR prints it."""
+
+    # Verify the module after each pass.
+    verify_each: bool = True
+    print_before_all: bool = False
+    print_after_all: bool = False
+    # Print after the passes that changed something.
+    print_after_change: bool = False
+    # Names of passes around which the module is printed.
+    print_before: tuple[str, ...] = ()
+    print_after: tuple[str, ...] = ()
+    # Form of what is printed.
+    locations: bool = False
+    generic: bool = False
+    # Time spent in each pass.
+    timing: bool = False
+
+    @property
+    def prints_all(self) -> bool:
+        return self.print_before_all or self.print_after_all or self.print_after_change
+
+
+@dataclasses.dataclass(frozen=True)
+class Pipeline:
+    """Passes in the order in which they run on a module. Its `str` is MLIR's syntax, all options written out."""
+
+    elements: tuple[Element, ...]
+
+    def __str__(self) -> str:
+        with make_context():
+            manager = passmanager.PassManager(_ANCHOR)
+            for element in self.elements:
+                _add(manager, element, lambda _op, _pass: None)
+            return str(manager)
+
+    def run(
+        self, module: ir.Module, remarks: list[Diagnostic], instrumentation: Instrumentation = Instrumentation()
+    ) -> None:
+        """Run every pass on `module`, in place. Raises ScalifyError; the module is then not to be used."""
+        context = module.context
+        if any("inline" in _names(element) for element in self.elements):
+            register_inliner(context)
+        printing = _single_threaded(context) if instrumentation.prints_all else contextlib.nullcontext()
+        with context, printing:
+            manager = passmanager.PassManager(_ANCHOR)
+            _instrument(manager, instrumentation)
+            for element in self.elements:
+                _add_printers(manager, "Before", instrumentation.print_before, element, module, instrumentation)
+                _add(manager, element, _body(element, module, remarks))
+                _add_printers(manager, "After", instrumentation.print_after, element, module, instrumentation)
+            try:
+                manager.run(module.operation)
+            except ir.MLIRError as error:
+                raise ScalifyError(from_mlir_error(error)) from None
+
+
+def parse_pipeline(text: str, defaults: Sequence[Pass] = (), source: str = "--pass-pipeline") -> Pipeline:
+    """The pipeline that `text` describes: `builtin.module(a{key=value},b)`, or what stands inside alone.
+
+    defaults: passes whose options stand where the text gives none.
+    source: what the text is called in errors.
+
+    A pass of MLIR that runs on functions only is nested in `func.func` by itself. Raises ScalifyError, located
+    in the text, for names and options that do not exist.
+    """
+    nodes = parse_pipeline_text(text, source)
+    if len(nodes) == 1 and nodes[0].name == _ANCHOR and nodes[0].options is None:
+        nodes = nodes[0].nested or ()
+    with make_context():
+        return Pipeline(tuple(_element(node, defaults, source) for node in nodes))
+
+
+def _element(node: Node, defaults: Sequence[Pass], source: str) -> Element:
+    location = f"{source}:1:{node.column}"
+    if node.name in PASSES and node.nested is None:
+        default = next((each for each in defaults if each.name == node.name), None) or PASSES[node.name]()
+        try:
+            return parse_options(default, node.options or "")
+        except ScalifyError as error:
+            raise ScalifyError([dataclasses.replace(each, location=location) for each in error.diagnostics]) from None
+    nested = sorted(node.names() & PASSES.keys())
+    if nested:
+        raise ScalifyError(Diagnostic(f"'{nested[0]}' runs on {_ANCHOR}; it cannot be nested in {node.name}", location))
+    candidates = (node, Node(_FUNCTION, nested=(node,)))
+    message = _rejection(node)
+    if message and _RESTRICTED_TO_FUNCTION in message and _rejection(candidates[1]) is None:
+        return candidates[1]
+    if message:
+        hint = "; --list-passes names the usual ones" if "does not refer" in message else ""
+        raise ScalifyError(Diagnostic(message + hint, location))
+    return node
+
+
+def _rejection(node: Node) -> str | None:
+    """Why MLIR does not take this node on a module; None when it does. Needs a current context."""
+    try:
+        passmanager.PassManager(_ANCHOR).add(str(node))
+    except ValueError as error:
+        # "MLIR Textual PassPipeline Parser:1:1: error: ..." or "<Pass-Options-Parser>: ...", then the source line.
+        first = str(error).splitlines()[0]
+        return first.split("error: ")[-1].removeprefix("<Pass-Options-Parser>: ")
+    return None
+
+
+def _names(element: Element) -> set[str]:
+    return element.names() if isinstance(element, Node) else {element.name}
+
+
+def _body(element: Element, module: ir.Module, remarks: list[Diagnostic]) -> _Body:
+    def run(_op: Any, _pass: Any) -> None:
+        assert isinstance(element, Pass)
+        element.apply(module, remarks)
+
+    return run
+
+
+def _add(manager: Any, element: Element, body: _Body) -> None:
+    """Append an element; `body` is what a pass written in Python does."""
+    if isinstance(element, Node):
+        manager.add(str(element))
+        return
+    options = print_options(element)
+    argument = f"{element.name}{{{options}}}" if options else element.name
+    manager.add(body, name=type(element).__name__, argument=argument)
+
+
+def _instrument(manager: Any, instrumentation: Instrumentation) -> None:
+    manager.enable_verifier(instrumentation.verify_each)
+    if instrumentation.prints_all:
+        manager.enable_ir_printing(
+            print_before_all=instrumentation.print_before_all,
+            print_after_all=instrumentation.print_after_all or instrumentation.print_after_change,
+            print_module_scope=True,
+            print_after_change=instrumentation.print_after_change,
+            enable_debug_info=instrumentation.locations,
+            print_generic_op_form=instrumentation.generic,
+        )
+    if instrumentation.timing:
+        manager.enable_timing()
+
+
+def _add_printers(
+    manager: Any,
+    moment: str,
+    chosen: tuple[str, ...],
+    element: Element,
+    module: ir.Module,
+    instrumentation: Instrumentation,
+) -> None:
+    """Passes that print the module before or after `element`, one for each chosen name in it."""
+    for name in sorted(_names(element) & set(chosen)):
+
+        def show(_op: Any, _pass: Any, name: str = name) -> None:
+            print(f"// -----// IR Dump {moment} {name} //----- //", file=sys.stderr)
+            text = module.operation.get_asm(
+                enable_debug_info=instrumentation.locations, print_generic_op_form=instrumentation.generic
+            )
+            print(text, file=sys.stderr, flush=True)
+
+        manager.add(show, name=f"Print{moment}", argument=f"print-ir-{moment.lower()}-{name}")
+
+
+@contextlib.contextmanager
+def _single_threaded(context: ir.Context) -> Iterator[None]:
+    """MLIR prints whole modules around passes only where no other thread can be changing them."""
+    context.enable_multithreading(False)
+    try:
+        yield
+    finally:
+        context.enable_multithreading(True)
