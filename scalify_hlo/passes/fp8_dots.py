@@ -74,7 +74,7 @@ class FP8Dots(Pass):
         if self.gradients not in ("e5m2", "e4m3"):
             raise ScalifyError(f"unknown gradient format '{self.gradients}'; known are e5m2, e4m3")
         self._check_target()
-        with module.context:
+        with module.context, ir.Location.unknown(module.context):
             products = matrix_products(module)
             self._check_patterns(products, remarks)
             quantiser = _Quantiser()

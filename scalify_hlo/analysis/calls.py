@@ -1,0 +1,99 @@
+"""Which function calls which, and where a function returns."""
+
+from collections.abc import Iterator
+
+from scalify_hlo.bindings import ir
+
+_CALLEE_ATTRIBUTE = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+
+
+def callee_name(op: ir.Operation) -> str | None:
+    """The function that an operation calls: `func.call`'s callee or a composite's decomposition."""
+    attribute = _CALLEE_ATTRIBUTE.get(op.name)
+    if attribute is None or attribute not in op.attributes:
+        return None
+    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+
+
+def walk(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Every operation nested in `op`, in program order, an operation before those in its regions."""
+    for region in op.regions:
+        for block in region:
+            for child in block.operations:
+                operation = child.operation
+                yield operation
+                if len(operation.regions):
+                    yield from walk(operation)
+
+
+def terminator(block: ir.Block) -> ir.Operation:
+    """The operation that ends a block (`func.return`, `stablehlo.return`)."""
+    return block.operations[len(block.operations) - 1].operation
+
+
+def defining_op(value: ir.Value) -> ir.Operation | None:
+    """The operation whose result `value` is; None for a block argument."""
+    return value.owner.operation if isinstance(value, ir.OpResult) else None
+
+
+class CallGraph:
+    """Functions of a module that have a body, by name, with the operations that call each of them."""
+
+    def __init__(self, module: ir.Module):
+        self.functions: dict[str, ir.Operation] = {}
+        self.sites: dict[str, list[ir.Operation]] = {}
+        self.public: list[str] = []
+        for child in module.body.operations:
+            op = child.operation
+            if op.name != "func.func" or not len(op.regions[0].blocks):
+                continue
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            self.functions[name] = op
+            visibility = op.attributes.get("sym_visibility")
+            if visibility is None or ir.StringAttr(visibility).value == "public":
+                self.public.append(name)
+        for function in self.functions.values():
+            for op in walk(function):
+                callee = callee_name(op)
+                if callee in self.functions:
+                    self.sites.setdefault(callee, []).append(op)
+        self._block_owner = {self.body(name): name for name in self.functions}
+
+    def body(self, name: str) -> ir.Block:
+        """The entry block of a function."""
+        return self.functions[name].regions[0].blocks[0]
+
+    def callee_body(self, op: ir.Operation) -> ir.Block | None:
+        """The entry block of the function that `op` calls; None when it calls none that has a body."""
+        name = callee_name(op)
+        return self.body(name) if name in self.functions else None
+
+    def function_of_block(self, block: ir.Block) -> str | None:
+        """The function whose entry block this is; None for a block nested deeper."""
+        return self._block_owner.get(block)
+
+    def enclosing_function(self, op: ir.Operation) -> str | None:
+        """The name of the function that contains `op`."""
+        parent = op.parent
+        while parent is not None and parent.operation.name != "func.func":
+            parent = parent.operation.parent
+        if parent is None:
+            return None
+        return ir.StringAttr(parent.operation.attributes["sym_name"]).value
+
+
+def program_order(calls: CallGraph) -> Iterator[ir.Operation]:
+    """Every operation once, a function's body at the place of the first call that leads to it."""
+    seen: set[str] = set()
+
+    def visit(name: str) -> Iterator[ir.Operation]:
+        seen.add(name)
+        for op in walk(calls.functions[name]):
+            yield op
+            callee = callee_name(op)
+            if callee in calls.functions and callee not in seen:
+                yield from visit(callee)
+
+    for name in [*calls.public, *calls.functions]:
+        if name not in seen:
+            yield from visit(name)

@@ -1,0 +1,76 @@
+"""JAX's name stack, which arrives as the named location of each operation.
+
+`jit(step)/jvp()/dot_general` is a forward operation of a differentiated function and
+`jit(step)/transpose(jvp())/dot_general` a backward one. Inside a private function names are relative to the
+call, and what `jax.checkpoint` recomputes during the backward pass has `rematted_computation` in its name.
+"""
+
+import enum
+
+from scalify_hlo.analysis.calls import CallGraph
+from scalify_hlo.bindings import ir
+
+
+class Direction(enum.Enum):
+    """The side of differentiation on which an operation stands, as far as its name tells."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    # No autodiff transformation in the name: the optimiser, data preparation, or names were stripped.
+    OUTSIDE = "outside"
+
+
+def own_name(op: ir.Operation) -> str:
+    """The outermost named location of one operation, relative to its function; empty where there is none."""
+    location = op.location
+    for _ in range(16):
+        if isinstance(location, ir.NameLoc):
+            return location.name_str
+        if isinstance(location, ir.CallSiteLoc):
+            location = location.callee
+        elif isinstance(location, ir.FusedLoc) and location.locations:
+            location = location.locations[0]
+        else:
+            break
+    return ""
+
+
+def argument_name(argument: ir.BlockArgument) -> str:
+    """The name of a function argument (`P['blocks'][0]['w1']`); empty where JAX recorded none."""
+    location = argument.location
+    return location.name_str if isinstance(location, ir.NameLoc) else ""
+
+
+class NameStacks:
+    """Full name stacks: an operation's own name behind the names of the calls that lead to it."""
+
+    def __init__(self, calls: CallGraph):
+        self._calls = calls
+        self._prefixes: dict[str, str] = {}
+
+    def full_name(self, op: ir.Operation) -> str:
+        """Name stack from the outermost function, by way of the first call where a function has several."""
+        function = self._calls.enclosing_function(op)
+        prefix = self._prefix(function) if function is not None else ""
+        name = own_name(op)
+        return f"{prefix}/{name}" if prefix and name else prefix or name
+
+    def direction(self, op: ir.Operation) -> Direction:
+        """Forward or backward side of differentiation; see the module's docstring."""
+        return direction_of(self.full_name(op))
+
+    def _prefix(self, function: str) -> str:
+        if function not in self._prefixes:
+            self._prefixes[function] = ""  # guards against recursion, which StableHLO does not allow anyway
+            sites = self._calls.sites.get(function)
+            self._prefixes[function] = self.full_name(sites[0]) if sites else ""
+        return self._prefixes[function]
+
+
+def direction_of(name: str) -> Direction:
+    """The side of differentiation that a name stack tells."""
+    if "transpose(" in name and "rematted_computation" not in name:
+        return Direction.BACKWARD
+    if "jvp(" in name:
+        return Direction.FORWARD
+    return Direction.OUTSIDE

@@ -1,0 +1,209 @@
+"""Where a value comes from, seen through the operations that only move, convert or rescale it.
+
+A weight reaches the backward product through a transpose, a stored activation through the buffer that
+`lax.scan` stacks it in. Both products have operands of the same origin, which is how a backward product is
+told from a forward one in a program without names.
+"""
+
+import dataclasses
+
+from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator
+from scalify_hlo.bindings import ir
+
+Dimensions = tuple[frozenset[int], ...]
+
+# Operand 0 reappears with the same shape.
+_SAME_SHAPE = {"stablehlo.convert", "stablehlo.clamp", "stablehlo.reduce_precision", "stablehlo.reverse"}
+_MAX_STEPS = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """The value at the start of a chain of movements.
+
+    dims: for each dimension of the traced value, the dimensions of `root` that it runs over.
+    slices: static slices on the way, so that two layers' slices of one stacked parameter stay apart.
+    """
+
+    root: ir.Value
+    dims: Dimensions
+    slices: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[ir.Value, tuple[str, ...]]:
+        """Equal for values that hold the same tensor, up to movement, type and scale."""
+        return self.root, self.slices
+
+    def root_dims(self, dims: list[int]) -> frozenset[int]:
+        """The root's dimensions behind some dimensions of the traced value."""
+        return frozenset().union(*(self.dims[d] for d in dims))
+
+
+class Origins:
+    """Traces values of one module, across calls and loops. Results are remembered; the module must not change."""
+
+    def __init__(self, calls: CallGraph):
+        self._calls = calls
+        self._known: dict[ir.Value, Origin] = {}
+
+    def of(self, value: ir.Value) -> Origin:
+        """The origin of a ranked tensor."""
+        found = self._known.get(value)
+        if found is None:
+            found = self._known[value] = self._trace(value)
+        return found
+
+    def _trace(self, value: ir.Value) -> Origin:
+        dims: Dimensions = tuple(frozenset([d]) for d in range(ir.RankedTensorType(value.type).rank))
+        slices: tuple[str, ...] = ()
+        stack: list[ir.Operation] = []
+        for _ in range(_MAX_STEPS):
+            op = defining_op(value)
+            step = self._through_argument(value, dims, stack) if op is None else self._through(op, value, dims, stack)
+            if step is None:
+                break
+            value, dims, cut = step
+            slices = (*slices, cut) if cut else slices
+        return Origin(value, dims, slices)
+
+    # One step back: the value before, where the traced value's dimensions are in it, a static slice or "".
+    _Step = tuple[ir.Value, Dimensions, str]
+
+    def _through_argument(
+        self, value: ir.Value, dims: Dimensions, stack: list[ir.Operation]
+    ) -> "_Step | None":
+        block = ir.BlockArgument(value).owner
+        index = ir.BlockArgument(value).arg_number
+        function = self._calls.function_of_block(block)
+        if function is not None:
+            sites = self._calls.sites.get(function, ())
+            site = stack.pop() if stack and callee_name(stack[-1]) == function else (sites[0] if sites else None)
+            return None if site is None else (site.operands[index], dims, "")
+        loop = block.owner.operation
+        if loop.name == "stablehlo.while" and terminator(loop.regions[1].blocks[0]).operands[index] == (
+            loop.regions[1].blocks[0].arguments[index]
+        ):
+            return loop.operands[index], dims, ""
+        return None
+
+    def _through(
+        self, op: ir.Operation, value: ir.Value, dims: Dimensions, stack: list[ir.Operation]
+    ) -> "_Step | None":
+        index = ir.OpResult(value).result_number
+        match op.name:
+            case "stablehlo.transpose":
+                permutation = list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
+                return op.operands[0], _renamed(dims, {i: [p] for i, p in enumerate(permutation)}), ""
+            case "stablehlo.reshape":
+                mapping = _reshape_dims(
+                    ir.RankedTensorType(op.operands[0].type).shape, ir.RankedTensorType(value.type).shape
+                )
+                return op.operands[0], _renamed(dims, mapping), ""
+            case "stablehlo.broadcast_in_dim":
+                places = list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))
+                source, target = ir.RankedTensorType(op.operands[0].type), ir.RankedTensorType(value.type)
+                grows = [j for j in range(target.rank) if j not in places and target.shape[j] != 1]
+                if grows or any(source.shape[i] != target.shape[p] for i, p in enumerate(places)):
+                    return None
+                return op.operands[0], _renamed(dims, {p: [i] for i, p in enumerate(places)}), ""
+            case "stablehlo.slice":
+                return op.operands[0], dims, f"{op.attributes['start_indices']}{op.attributes['limit_indices']}"
+            case "stablehlo.dynamic_slice":
+                return op.operands[0], dims, ""
+            case "stablehlo.optimization_barrier":
+                return op.operands[index], dims, ""
+            case "stablehlo.multiply" | "stablehlo.divide":
+                scaled = self._scaled_operand(op)
+                return None if scaled is None else (scaled, dims, "")
+            case "func.call":
+                body = self._calls.callee_body(op)
+                if body is None:
+                    return None
+                stack.append(op)
+                return terminator(body).operands[index], dims, ""
+            case "stablehlo.while":
+                return self._through_loop(op, index, dims, stack)
+            case name if name in _SAME_SHAPE:
+                return op.operands[1 if name == "stablehlo.clamp" else 0], dims, ""
+            case _:
+                return None
+
+    def _through_loop(
+        self, loop: ir.Operation, index: int, dims: Dimensions, stack: list[ir.Operation]
+    ) -> "_Step | None":
+        body = loop.regions[1].blocks[0]
+        carried, last = body.arguments[index], terminator(body).operands[index]
+        if last == carried:
+            return loop.operands[index], dims, ""
+        update = self._stacked(last, carried, stack)
+        return None if update is None else (update, dims, "")
+
+    def _stacked(self, value: ir.Value, buffer: ir.Value, stack: list[ir.Operation]) -> ir.Value | None:
+        """The value that a loop body writes into its carried buffer, directly or through a function."""
+        op = defining_op(value)
+        if op is None:
+            return None
+        if op.name == "stablehlo.dynamic_update_slice":
+            return op.operands[1] if op.operands[0] == buffer else None
+        if op.name != "func.call":
+            return None
+        body = self._calls.callee_body(op)
+        if body is None:
+            return None
+        for operand, parameter in zip(op.operands, body.arguments, strict=True):
+            if operand == buffer:
+                inner = terminator(body).operands[ir.OpResult(value).result_number]
+                stack.append(op)
+                update = self._stacked(inner, parameter, stack)
+                if update is None:
+                    stack.pop()
+                return update
+        return None
+
+    def _scaled_operand(self, op: ir.Operation) -> ir.Value | None:
+        """The tensor in tensor * broadcast scalar or tensor / broadcast scalar."""
+        if is_uniform(op.operands[1]):
+            return op.operands[0]
+        return op.operands[1] if op.name == "stablehlo.multiply" and is_uniform(op.operands[0]) else None
+
+
+def is_uniform(value: ir.Value) -> bool:
+    """Whether all elements of a tensor are the same by construction: a scalar, a splat, or one broadcast."""
+    if ir.RankedTensorType(value.type).rank == 0:
+        return True
+    op = defining_op(value)
+    if op is None:
+        return False
+    if op.name == "stablehlo.constant":
+        attribute = op.attributes["value"]
+        return isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat
+    return op.name in ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape") and is_uniform(
+        op.operands[0]
+    )
+
+
+def _renamed(dims: Dimensions, mapping: dict[int, list[int]]) -> Dimensions:
+    return tuple(frozenset(new for old in group for new in mapping.get(old, ())) for group in dims)
+
+
+def _reshape_dims(source: list[int], target: list[int]) -> dict[int, list[int]]:
+    """For each dimension of the reshaped tensor, those of the original in the same group of equal product."""
+    mapping: dict[int, list[int]] = {}
+    i = j = 0
+    while i < len(source) or j < len(target):
+        left, right = i, j
+        size_left = source[i] if i < len(source) else 1
+        size_right = target[j] if j < len(target) else 1
+        i, j = i + 1, j + 1
+        while size_left != size_right:
+            if size_left < size_right and i < len(source):
+                size_left *= source[i]
+                i += 1
+            elif j < len(target):
+                size_right *= target[j]
+                j += 1
+            else:
+                break
+        for new in range(right, min(j, len(target))):
+            mapping[new] = [old for old in range(left, min(i, len(source))) if source[old] != 1]
+    return mapping

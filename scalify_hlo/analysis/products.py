@@ -1,0 +1,295 @@
+"""Matrix products, and which of them belong to the backward pass.
+
+A product is one of a forward pass (activation times weight), or of a backward one: then one operand is a
+gradient and the other an activation or a weight of the forward product that it differentiates. The name stack
+says on which side an operation stands. Where there are no names, data flow does: a backward product takes an
+operand of an earlier product and contracts over what was free there, because for y = x w the gradients are
+dx = dy w^T and dw = x^T dy.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from scalify_hlo.analysis.calls import CallGraph, defining_op, program_order
+from scalify_hlo.analysis.name_stack import Direction, NameStacks, argument_name, direction_of
+from scalify_hlo.analysis.origins import Origin, Origins
+from scalify_hlo.analysis.value_graph import ValueGraph
+from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.errors import describe_location
+from scalify_hlo.types import tensor_info
+
+Kind = Literal["forward", "backward", "unclear"]
+
+
+@dataclasses.dataclass
+class Operand:
+    """One side of a product. Dimension numbers index `value`'s dimensions."""
+
+    value: ir.Value
+    origin: Origin
+    contracting: list[int]
+    batching: list[int]
+    is_gradient: bool = False
+
+    @property
+    def free(self) -> list[int]:
+        """The dimensions that appear in the result and are no batch dimensions."""
+        rank = ir.RankedTensorType(self.value.type).rank
+        return [d for d in range(rank) if d not in self.contracting and d not in self.batching]
+
+    @property
+    def free_size(self) -> int:
+        shape = tensor_info(self.value.type).shape
+        return math.prod(shape[d] for d in self.free)
+
+
+@dataclasses.dataclass
+class MatrixProduct:
+    """A `dot_general` and its part in the program.
+
+    name: full name stack. source: file position and name, for messages. kind: "unclear" where the two
+    operands cannot be told apart in a backward product (gradient times gradient).
+    role: `forward`, `gradient of the input`, `gradient of the weight`, `gradient` (of activations), or `unclear`.
+    layer: the forward product that this one computes or differentiates; None where none was found.
+    weight: the name of the function argument that the layer multiplies by (`P['blocks'][0]['w1']`), or "".
+    """
+
+    op: ir.Operation
+    name: str
+    source: str
+    lhs: Operand
+    rhs: Operand
+    kind: Kind = "forward"
+    role: str = ""
+    evidence: Literal["names", "data flow"] = "data flow"
+    layer: "MatrixProduct | None" = None
+    weight: str = ""
+    is_head: bool = False
+    is_embedding: bool = False
+
+    @property
+    def batched(self) -> bool:
+        return bool(self.lhs.batching)
+
+    @property
+    def operands(self) -> tuple[Operand, Operand]:
+        return self.lhs, self.rhs
+
+
+def matrix_products(module: ir.Module) -> list[MatrixProduct]:
+    """Every `dot_general` on floats, in program order, with its part in the program."""
+    return _Classifier(CallGraph(module)).products
+
+
+class _Classifier:
+    def __init__(self, calls: CallGraph):
+        self.names = NameStacks(calls)
+        self.origins = Origins(calls)
+        self.products = [
+            self._product(op)
+            for op in program_order(calls)
+            if op.name == "stablehlo.dot_general" and tensor_info(op.results[0].type).is_float
+        ]
+        if not self.products:
+            return
+        self.graph = ValueGraph(calls)
+        self.named = any(
+            self.names.direction(op) is Direction.BACKWARD for op in program_order(calls)
+        )
+        self._by_data_flow()
+        if self.named:
+            self._by_names()
+        self._assign_layers()
+        self._find_ends()
+        for product in self.products:
+            product.role = _role(product)
+
+    def _product(self, op: ir.Operation) -> MatrixProduct:
+        numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+        lhs = Operand(
+            op.operands[0], self.origins.of(op.operands[0]),
+            list(numbers.lhs_contracting_dimensions), list(numbers.lhs_batching_dimensions),
+        )  # fmt: skip
+        rhs = Operand(
+            op.operands[1], self.origins.of(op.operands[1]),
+            list(numbers.rhs_contracting_dimensions), list(numbers.rhs_batching_dimensions),
+        )  # fmt: skip
+        name = self.names.full_name(op)
+        position = describe_location(op.location).split(" [")[0]
+        source = f"{position} [{name}]" if name and not position.startswith("[") else f"[{name}]" if name else position
+        return MatrixProduct(op, name, source, lhs, rhs)
+
+    # --- direction --------------------------------------------------------------------------------------------
+
+    def _by_data_flow(self) -> None:
+        """Backward products from the pattern of shared operands; then everything computed from a gradient.
+
+        First by shared arguments of the program, which are no gradients; then by shared activations of the
+        products that are forward by then.
+        """
+        for arguments_only in (True, False):
+            seeds = self._gradient_seeds(arguments_only)
+            gradients = self.graph.reachable(seeds)
+            for product in self.products:
+                for operand in product.operands:
+                    operand.is_gradient = operand.origin.root in gradients
+                product.kind = _kind(product)
+
+    def _gradient_seeds(self, arguments_only: bool) -> list[ir.Value]:
+        earlier: dict[object, list[Operand]] = {}
+        seeds: list[ir.Value] = []
+        for product in self.products:
+            if any(_is_one_hot(operand.origin.root) for operand in product.operands):
+                continue
+            found = [
+                other.origin.root
+                for mine, other in (product.operands, product.operands[::-1])
+                if (not arguments_only or _parameter(mine.origin) is not None)
+                and _parameter(other.origin) is None
+                and any(_contracts_the_free(mine, theirs) for theirs in earlier.get(mine.origin.key, ()))
+            ]
+            # A product that was found to be forward shares its operands; of two candidates neither is certain.
+            if len(found) == 1:
+                seeds += found
+            elif not found and product.kind == "forward":
+                for operand in product.operands:
+                    earlier.setdefault(operand.origin.key, []).append(operand)
+        return seeds
+
+    def _by_names(self) -> None:
+        """Direction from the name stack, where the module has names from differentiation at all."""
+        for product in self.products:
+            direction = direction_of(product.name)
+            product.evidence = "names"
+            if direction is not Direction.BACKWARD:
+                product.kind = "forward"
+                product.lhs.is_gradient = product.rhs.is_gradient = False
+                continue
+            by_flow = [operand.is_gradient for operand in product.operands]
+            by_name = [self._is_backward_value(operand.origin.root) for operand in product.operands]
+            # Recomputed activations stand on the backward side too: then data flow decides.
+            flags = by_name if sum(by_name) == 1 else by_flow if sum(by_flow) == 1 else [True, True]
+            product.lhs.is_gradient, product.rhs.is_gradient = flags
+            product.kind = _kind(product)
+
+    def _is_backward_value(self, value: ir.Value) -> bool:
+        op = defining_op(value)
+        if op is None:  # carried by a loop of the backward pass
+            op = ir.BlockArgument(value).owner.owner.operation
+            if op.name == "func.func":
+                return False
+        return self.names.direction(op) is Direction.BACKWARD
+
+    # --- layers -----------------------------------------------------------------------------------------------
+
+    def _assign_layers(self) -> None:
+        by_operand: dict[object, list[MatrixProduct]] = {}
+        gradient_layer: dict[object, MatrixProduct] = {}
+        for product in self.products:
+            if product.kind == "forward":
+                product.layer = product
+                product.weight = _weight_name(product)
+                for operand in product.operands:
+                    by_operand.setdefault(operand.origin.key, []).append(product)
+        # A product with a weight names its gradient; the product with the activation is then known by it.
+        for with_weight in (True, False):
+            for product in self.products:
+                if product.kind != "backward" or product.layer is not None:
+                    continue
+                gradient, value = sorted(product.operands, key=lambda operand: not operand.is_gradient)
+                if (_parameter(value.origin) is not None) is not with_weight:
+                    continue
+                product.layer = gradient_layer.get(gradient.origin.key) or _matching(
+                    by_operand.get(value.origin.key, ()), value, gradient
+                )
+                if product.layer is not None:
+                    product.weight = product.layer.weight
+                    gradient_layer.setdefault(gradient.origin.key, product.layer)
+
+    def _find_ends(self) -> None:
+        """Embedding: a product with a one-hot matrix. Head: a layer on which no other layer depends."""
+        forward = [product for product in self.products if product.kind == "forward"]
+        layers: dict[object, list[MatrixProduct]] = {}
+        for product in forward:
+            layers.setdefault(_layer_key(product), []).append(product)
+        heads: set[object] = set()
+        for key, members in layers.items():
+            others = {
+                operand.value
+                for other in forward
+                if _layer_key(other) != key
+                for operand in other.operands
+            }
+            if not any(self.graph.depends(others, member.op.results[0]) for member in members):
+                heads.add(key)
+        for product in self.products:
+            layer = product.layer
+            if layer is not None:
+                product.is_embedding = any(_is_one_hot(operand.origin.root) for operand in layer.operands)
+                product.is_head = _layer_key(layer) in heads and not layer.batched and not product.is_embedding
+
+
+def _kind(product: MatrixProduct) -> Kind:
+    count = product.lhs.is_gradient + product.rhs.is_gradient
+    return ("forward", "backward", "unclear")[count]
+
+
+def _role(product: MatrixProduct) -> str:
+    if product.kind != "backward":
+        return product.kind
+    value = product.rhs if product.lhs.is_gradient else product.lhs
+    if _parameter(value.origin) is not None:
+        return "gradient of the input"
+    return "gradient of the weight" if product.layer is not None and product.layer.weight else "gradient"
+
+
+def _contracts_the_free(mine: Operand, theirs: Operand) -> bool:
+    """Whether one product contracts over dimensions of a shared tensor that are free in the other."""
+    contracted = mine.origin.root_dims(mine.contracting)
+    free = theirs.origin.root_dims(theirs.free)
+    return bool(contracted) and contracted <= free and not contracted & theirs.origin.root_dims(theirs.contracting)
+
+
+def _matching(candidates: Sequence[MatrixProduct], value: Operand, gradient: Operand) -> MatrixProduct | None:
+    """The forward product that `value` was an operand of and whose result has the size of the gradient."""
+    for candidate in candidates:
+        if tensor_info(candidate.op.results[0].type).size != tensor_info(gradient.value.type).size:
+            continue
+        for mine in candidate.operands:
+            if mine.origin.key == value.origin.key and _contracts_the_free(value, mine):
+                return candidate
+    return None
+
+
+def _parameter(origin: Origin) -> ir.BlockArgument | None:
+    """The argument of a public function that a value comes from."""
+    if not isinstance(origin.root, ir.BlockArgument):
+        return None
+    argument = ir.BlockArgument(origin.root)
+    return argument if argument.owner.owner.operation.name == "func.func" else None
+
+
+def _weight_name(product: MatrixProduct) -> str:
+    for operand in (product.rhs, product.lhs):
+        argument = _parameter(operand.origin)
+        if argument is not None:
+            return argument_name(argument) or f"arg{argument.arg_number}"
+    return ""
+
+
+def _layer_key(product: MatrixProduct) -> object:
+    """Equal for a product and its recomputed copies: the weight, where there is one."""
+    for operand in (product.rhs, product.lhs):
+        if _parameter(operand.origin) is not None:
+            return operand.origin.key
+    return product.op.results[0]
+
+
+def _is_one_hot(value: ir.Value) -> bool:
+    """iota == index, converted to a float."""
+    op = defining_op(value)
+    if op is None or op.name != "stablehlo.compare":
+        return False
+    return isinstance(ir.RankedTensorType(op.operands[0].type).element_type, ir.IntegerType)

@@ -1,0 +1,147 @@
+"""Which floats depend on which: reachability along def-use edges, through calls and into loops.
+
+Integers and booleans end a path: a gradient does not flow through them, and a token that was chosen by the
+previous product is a new input. Edges run from an operand to the results that may depend on it. A loop's results depend on what its body
+yields, but the edge from one iteration to the next is left out: a value depends on what was computed before
+it in the program text. A call's results depend on exactly those arguments that the callee's body connects them
+to; a path that goes down into a function does not come back up at another call of it.
+"""
+
+from collections.abc import Iterable
+
+from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
+
+
+class ValueGraph:
+    """Reachability between the values of a module."""
+
+    def __init__(self, calls: CallGraph):
+        self._calls = calls
+        self._index: dict[ir.Value, int] = {}
+        self._values: list[ir.Value] = []
+        # Within a function; from a call's operand to the callee's argument; from a returned value to the call's result.
+        self._edges: list[list[int]] = []
+        self._down: list[list[int]] = []
+        self._up: list[list[int]] = []
+        self._summaries: dict[str, list[frozenset[int]]] = {}
+        for name in calls.functions:
+            self._summary(name)
+
+    def reachable(self, seeds: Iterable[ir.Value]) -> set[ir.Value]:
+        """The seeds and every value that depends on one of them."""
+        return {self._values[i] for i in self._search([self._id(seed) for seed in seeds], set()) or ()}
+
+    def depends(self, targets: Iterable[ir.Value], seed: ir.Value) -> bool:
+        """Whether one of `targets` depends on `seed`; stops at the first found."""
+        wanted = {self._id(target) for target in targets}
+        return bool(wanted) and self._search([self._id(seed)], wanted) is None
+
+    # --- construction -----------------------------------------------------------------------------------------
+
+    def _id(self, value: ir.Value) -> int:
+        found = self._index.get(value)
+        if found is None:
+            found = self._index[value] = len(self._values)
+            self._values.append(value)
+            self._edges.append([])
+            self._down.append([])
+            self._up.append([])
+        return found
+
+    def _summary(self, name: str) -> list[frozenset[int]]:
+        """For each argument of a function, the results that depend on it. Adds the function's edges."""
+        if name not in self._summaries:
+            self._summaries[name] = []
+            body = self._calls.body(name)
+            self._add_block(body)
+            returned = [self._id(value) for value in terminator(body).operands]
+            reached = [self._within(self._id(argument)) for argument in body.arguments]
+            self._summaries[name] = [frozenset(i for i, v in enumerate(returned) if v in seen) for seen in reached]
+        return self._summaries[name]
+
+    def _add_block(self, block: ir.Block) -> None:
+        for child in block.operations:
+            op = child.operation
+            callee = callee_name(op)
+            if callee in self._calls.functions:
+                self._add_call(op, callee)
+            elif op.name == "stablehlo.optimization_barrier":
+                for operand, result in zip(op.operands, op.results, strict=True):
+                    self._edge(operand, result)
+            elif op.name == "stablehlo.while":
+                self._add_loop(op)
+            elif op.name in ("stablehlo.case", "stablehlo.if"):
+                self._add_branches(op)
+            elif len(op.results):
+                self._add_plain(op)
+
+    def _add_plain(self, op: ir.Operation) -> None:
+        for operand in op.operands:
+            for result in op.results:
+                self._edge(operand, result)
+
+    def _add_call(self, op: ir.Operation, callee: str) -> None:
+        body = self._calls.body(callee)
+        for operand, argument, results in zip(op.operands, body.arguments, self._summary(callee), strict=True):
+            if tensor_info(operand.type).carries_scale:
+                self._down[self._id(operand)].append(self._id(argument))
+            for i in results:
+                self._edge(operand, op.results[i])
+        for value, result in zip(terminator(body).operands, op.results, strict=True):
+            if tensor_info(value.type).carries_scale:
+                self._up[self._id(value)].append(self._id(result))
+
+    def _add_loop(self, op: ir.Operation) -> None:
+        for region in op.regions:
+            for operand, argument in zip(op.operands, region.blocks[0].arguments, strict=True):
+                self._edge(operand, argument)
+            self._add_block(region.blocks[0])
+        for operand, result in zip(op.operands, op.results, strict=True):
+            self._edge(operand, result)
+        for value, result in zip(terminator(op.regions[1].blocks[0]).operands, op.results, strict=True):
+            self._edge(value, result)
+
+    def _add_branches(self, op: ir.Operation) -> None:
+        for region in op.regions:
+            self._add_block(region.blocks[0])
+            for value, result in zip(terminator(region.blocks[0]).operands, op.results, strict=True):
+                self._edge(value, result)
+        self._add_plain(op)
+
+    def _edge(self, source: ir.Value, target: ir.Value) -> None:
+        if not tensor_info(target.type).carries_scale:
+            return
+        self._edges[self._id(source)].append(self._id(target))
+
+    # --- search -----------------------------------------------------------------------------------------------
+
+    def _within(self, seed: int) -> set[int]:
+        seen = {seed}
+        pending = [seed]
+        while pending:
+            for target in self._edges[pending.pop()]:
+                if target not in seen:
+                    seen.add(target)
+                    pending.append(target)
+        return seen
+
+    def _search(self, seeds: list[int], wanted: set[int]) -> set[int] | None:
+        """Values reached from the seeds; None as soon as one of `wanted` (other than a seed) is."""
+        # State 0 may still leave the function upwards, state 1 has gone down into one and may not.
+        seen: tuple[set[int], set[int]] = (set(seeds), set())
+        pending = [(seed, 0) for seed in seeds]
+        while pending:
+            value, state = pending.pop()
+            targets = [(target, state) for target in self._edges[value]]
+            targets += [(target, 1) for target in self._down[value]]
+            if state == 0:
+                targets += [(target, 0) for target in self._up[value]]
+            for target, new_state in targets:
+                if target not in seen[new_state]:
+                    if target in wanted:
+                        return None
+                    seen[new_state].add(target)
+                    pending.append((target, new_state))
+        return seen[0] | seen[1]

@@ -1,0 +1,93 @@
+"""Which products are backward, of which layer, by name and by data flow."""
+
+import collections
+
+import pytest
+
+from scalify_hlo.analysis.products import MatrixProduct, matrix_products
+from scalify_hlo.bindings import ir, make_context
+from tests.training_programs import Style, forward_text, train_step_text
+
+# Per layer: q, k, v, o and two of the MLP; and the head.
+LINEAR = ["wq", "wk", "wv", "wo", "w1", "w2"]
+
+
+def classify(text: str) -> list[MatrixProduct]:
+    with make_context():
+        return matrix_products(ir.Module.parse(text))
+
+
+def summary(products: list[MatrixProduct]) -> list[tuple[object, ...]]:
+    return [(p.kind, p.lhs.is_gradient, p.rhs.is_gradient, p.is_head, p.batched, p.layer is not None) for p in products]
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_every_linear_layer_has_one_forward_and_two_backward_products(names: bool) -> None:
+    products = classify(train_step_text("unrolled", names=names))
+    roles = collections.Counter((p.weight, p.role) for p in products if not p.batched)
+    weights = {weight for weight, _ in roles}
+    assert len(weights) == 2 * len(LINEAR) + 1
+    expected = ("forward", "gradient of the input", "gradient of the weight")
+    assert roles == {(weight, role): 1 for weight in weights for role in expected}
+
+
+def test_weights_are_named_as_jax_names_the_arguments() -> None:
+    weights = {p.weight for p in classify(train_step_text()) if not p.batched}
+    assert weights == {f"params['blocks'][{i}]['{w}']" for i in (0, 1) for w in LINEAR} | {"params['head']"}
+
+
+def test_attention_products_are_batched_and_each_has_two_gradients() -> None:
+    products = [p for p in classify(train_step_text()) if p.batched]
+    assert collections.Counter(p.kind for p in products) == {"forward": 4, "backward": 8}
+    for product in products:
+        assert product.layer is not None and product.layer.kind == "forward"
+
+
+def test_the_head_is_the_layer_that_no_other_depends_on() -> None:
+    heads = [p for p in classify(train_step_text()) if p.is_head]
+    assert [p.weight for p in heads] == ["params['head']"] * 3
+
+
+@pytest.mark.parametrize("style", ["unrolled", "remat", "scan"])
+def test_data_flow_finds_what_names_say(style: Style) -> None:
+    named = classify(train_step_text(style))
+    assert {p.evidence for p in named} == {"names"}
+    nameless = classify(train_step_text(style, names=False))
+    assert {p.evidence for p in nameless} == {"data flow"}
+    assert summary(named) == summary(nameless)
+
+
+def test_recomputed_products_are_forward() -> None:
+    plain = collections.Counter(p.kind for p in classify(train_step_text("unrolled")))
+    remat = collections.Counter(p.kind for p in classify(train_step_text("remat")))
+    assert remat["backward"] == plain["backward"]
+    assert remat["forward"] > plain["forward"]
+
+
+def test_a_forward_pass_alone_has_no_gradients() -> None:
+    assert {p.kind for p in classify(forward_text())} == {"forward"}
+
+
+def test_the_two_operands_of_a_backward_product_may_stand_in_either_order() -> None:
+    text = """
+    func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2x4xf32>) {
+      %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+      %dy = stablehlo.tanh %y : tensor<8x2xf32>
+      %dw = stablehlo.dot_general %x, %dy, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+      %dwt = stablehlo.dot_general %dy, %x, contracting_dims = [0] x [0] : (tensor<8x2xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      return %dw, %dwt : tensor<4x2xf32>, tensor<2x4xf32>
+    }"""
+    _, right, left = classify(text)
+    assert (right.lhs.is_gradient, right.rhs.is_gradient) == (False, True)
+    assert (left.lhs.is_gradient, left.rhs.is_gradient) == (True, False)
+
+
+def test_products_with_a_shared_input_are_not_taken_for_backward_ones() -> None:
+    text = """
+    func.func @main(%x: tensor<8x4xf32>, %q: tensor<4x4xf32>, %k: tensor<4x4xf32>) -> tensor<8x8xf32> {
+      %a = stablehlo.dot_general %x, %q, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+      %b = stablehlo.dot_general %x, %k, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+      %s = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+      return %s : tensor<8x8xf32>
+    }"""
+    assert [p.kind for p in classify(text)] == ["forward"] * 3
