@@ -1,0 +1,1 @@
+"""Measurements, one command each; numbers and commands are in docs/benchmarks.md."""
