@@ -23,12 +23,28 @@ _PUBLIC = {
     "ScalifyError": "scalify_hlo.errors",
     "ScalifyOptions": "scalify_hlo.options",
     "rewrite_module": "scalify_hlo.rewrite",
+    "Pow2RoundMode": "scalify_hlo.frontend.powers_of_two",
+    "ScaledArray": "scalify_hlo.frontend.scaled_array",
+    "ScalifyConfig": "scalify_hlo.frontend.config",
+    "as_scaled_array": "scalify_hlo.frontend.conversion",
+    "asarray": "scalify_hlo.frontend.conversion",
+    "get_data": "scalify_hlo.frontend.primitives",
+    "get_data_and_scale": "scalify_hlo.frontend.primitives",
+    "rebalance_scale": "scalify_hlo.frontend.primitives",
+    "scaled_array": "scalify_hlo.frontend.scaled_array",
+    "scalify": "scalify_hlo.frontend.transform",
+    "set_scaling": "scalify_hlo.frontend.primitives",
+    "stop_scaling": "scalify_hlo.frontend.primitives",
 }
+# Namespaces of the front end, loaded on first use likewise.
+_NAMESPACES = ("tree",)
 
-__all__ = ["__version__", *sorted(_PUBLIC)]
+__all__ = ["__version__", *sorted(_PUBLIC), *_NAMESPACES]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _NAMESPACES:
+        return importlib.import_module(f"{__name__}.{name}")
     module = _PUBLIC.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -36,4 +52,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PUBLIC])
+    return sorted([*globals(), *_PUBLIC, *_NAMESPACES])

@@ -1,0 +1,105 @@
+"""A JAX primitive that lowers to `stablehlo.composite`: a named operation with its plain meaning as decomposition.
+
+`jax.lax.composite` cannot be batched, and in jax 0.10 and 0.11 it fails in modules with symbolic shapes or several
+platforms; hence a primitive of our own. It has no derivative: wrap it in `jax.custom_jvp` or `jax.custom_vjp`.
+
+XLA cannot refine the shapes of a composite (jax 0.10 to 0.12), so that a module with symbolic shapes would compile
+no more. Where the decomposition has dynamic dimensions, the composite is lowered to a `func.call` instead, of a
+private function whose attribute `scalify.composite` holds the name that the composite would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Primitive, jaxpr_as_fun
+from jax.interpreters import batching, mlir
+
+from scalify_hlo.bindings import func, ir, stablehlo
+from scalify_hlo.frontend.lowering import lower_to_function
+
+composite_p = Primitive("scalify_composite")
+composite_p.multiple_results = True
+
+
+def composite(jitted: Any, name: str, *args: Any, attributes: Iterable[tuple[str, Any]] = ()) -> list[Any]:
+    """A jitted function of arrays, called as the composite `name`; returns its results as a list.
+
+    jitted: result of `jax.jit`, which also caches the tracing: one function in the module for all equal calls. It
+        must not close over traced values.
+    attributes: (name, int or str) pairs, the composite's attributes.
+    """
+    jaxpr = jitted.trace(*args).jaxpr
+    return composite_p.bind(*args, jaxpr=jaxpr, name=name, attributes=tuple(attributes))
+
+
+def _impl(*args: Any, jaxpr: Any, name: str, attributes: Any) -> Sequence[Any]:
+    del name, attributes
+    return jax.jit(jaxpr_as_fun(jaxpr))(*args)
+
+
+def _abstract_eval(*avals: Any, jaxpr: Any, name: str, attributes: Any) -> Sequence[Any]:
+    del avals, name, attributes
+    return jaxpr.out_avals
+
+
+def _batch(args: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, name: str, attributes: Any) -> Any:
+    """The composite of the batched function, which keeps its name."""
+    args = [x if d is None else jnp.moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    size = next(x.shape[0] for x, d in zip(args, dims, strict=True) if d is not None)
+    batched = jax.vmap(jaxpr_as_fun(jaxpr), in_axes=tuple(None if d is None else 0 for d in dims), axis_size=size)
+    outputs = composite(jax.jit(batched), name, *args, attributes=attributes)
+    return outputs, [0] * len(outputs)
+
+
+def _lower(ctx: Any, *args: Any, jaxpr: Any, name: str, attributes: Any) -> Sequence[Any]:
+    key = (composite_p, id(jaxpr), name)
+    cached = ctx.module_context.cached_primitive_lowerings.get(key)
+    if cached is None:
+        function = lower_to_function(ctx, name, jaxpr)
+        dims = _drop_unused(function, len(ctx.dim_var_values))
+        # The jaxpr is kept, so that its id stays its own.
+        cached = ctx.module_context.cached_primitive_lowerings[key] = (function, dims, jaxpr)
+    function, dims, _ = cached
+    operands = [*(ctx.dim_var_values[i] for i in dims), *mlir.flatten_ir_values(args)]
+    symbol = ir.FlatSymbolRefAttr.get(function.name.value)
+    if all(ir.RankedTensorType(t).has_static_shape for t in (*function.type.inputs, *function.type.results)):
+        op = stablehlo.CompositeOp(
+            function.type.results,
+            operands,
+            name=ir.StringAttr.get(name),
+            decomposition=symbol,
+            composite_attributes=ir.DictAttr.get({k: mlir.ir_attribute(v) for k, v in attributes}),
+            version=mlir.i32_attr(1),
+        )
+    else:
+        function.attributes["scalify.composite"] = ir.StringAttr.get(name)
+        for k, v in attributes:
+            function.attributes[f"scalify.{k}"] = mlir.ir_attribute(v)
+        op = func.CallOp(function.type.results, symbol, operands)
+    return mlir.unflatten_ir_values_like_types(
+        op.results, [mlir.aval_to_ir_type(ctx.module_context, aval) for aval in ctx.avals_out]
+    )
+
+
+def _drop_unused(function: Any, count: int) -> list[int]:
+    """Remove unused ones among the first `count` arguments of a function; returns the indices that stay."""
+    entry = function.entry_block
+    kept = [i for i in range(count) if any(True for _ in entry.arguments[i].uses)]
+    for i in reversed(range(count)):
+        if i not in kept:
+            entry.erase_argument(i)
+    if len(kept) < count:
+        inputs = [argument.type for argument in entry.arguments]
+        type_ = ir.FunctionType.get(inputs, function.type.results)
+        function.attributes["function_type"] = ir.TypeAttr.get(type_)
+    return kept
+
+
+composite_p.def_impl(_impl)
+composite_p.def_abstract_eval(_abstract_eval)
+batching.primitive_batchers[composite_p] = _batch
+mlir.register_lowering(composite_p, _lower)

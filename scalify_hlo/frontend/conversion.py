@@ -1,0 +1,108 @@
+"""From arrays to scaled arrays and back, for single arrays and for trees of them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import DTypeLike
+
+from scalify_hlo.frontend.powers_of_two import Pow2RoundMode, clip_scale, pow2_decompose, pow2_round
+from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
+from scalify_hlo.frontend.statistics import Statistic, magnitude
+
+_E8M0 = np.dtype(jnp.float8_e8m0fnu)
+
+
+def as_scaled_array(
+    tree: Any, scale: Any = None, *, statistic: Statistic = "rms", scale_dtype: DTypeLike = SCALE_DTYPE
+) -> Any:
+    """Every float array of a tree as a ScaledArray of the same value; all other leaves as they are.
+
+    scale: a positive number or array, the same for every leaf, rounded down to a power of two so that dividing by
+        it is exact. None, the default, takes the scale of each leaf from its own elements: their root mean square
+        (or other `statistic`: "l1" mean magnitude, "max" largest magnitude), rounded down to a power of two. That
+        gives data of unit second moment, where f16 and f8 are most precise (paper, section 2).
+    scale_dtype: f32, or f8E8M0FNU.
+
+    A leaf of zeros gets the smallest scale, 2^-126, so that it never decides the scale of a sum; one with infinite
+    or NaN elements gets scale 1. Numbers of type `float` become f32 scaled scalars with data in [1, 2); integers,
+    booleans, keys and existing ScaledArrays stay. numpy arrays stay numpy arrays. Works under `jax.jit`.
+    Raises ValueError for a scale that is not positive and finite or does not broadcast to a leaf.
+    """
+    if isinstance(scale, (int, float, np.generic, np.ndarray)):
+        if not np.all((np.asarray(scale) > 0) & np.isfinite(scale)):
+            raise ValueError(f"as_scaled_array: a scale is a positive finite number, not {scale}")
+        scale = clip_scale(pow2_round(np.asarray(scale, SCALE_DTYPE)))
+    elif scale is not None:
+        scale = clip_scale(pow2_round(jnp.asarray(scale, SCALE_DTYPE)))
+    convert = functools.partial(_leaf, scale=scale, statistic=statistic, scale_dtype=np.dtype(scale_dtype))
+    return jax.tree.map(convert, tree, is_leaf=is_scaled)
+
+
+def _leaf(value: Any, scale: Any, statistic: Statistic, scale_dtype: np.dtype[Any]) -> Any:
+    if isinstance(value, float) and not isinstance(value, np.generic):
+        value = np.float32(value)
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    if not is_float_array(value):
+        return value
+    if scale is None:
+        if isinstance(value, np.ndarray):
+            return ScaledArray(*_split(value, statistic, scale_dtype))
+        return ScaledArray(*_split_on_device(value, statistic, scale_dtype))
+    check_scale_shape(value.shape, scale.shape)
+    return ScaledArray(divide_exactly(value, scale), scale.astype(scale_dtype))
+
+
+def is_float_array(value: Any) -> bool:
+    """Whether a leaf is an array, numpy or JAX, of a floating-point type."""
+    return (
+        isinstance(value, (jax.Array, np.ndarray))
+        and jnp.issubdtype(value.dtype, jnp.floating)
+        and value.dtype != _E8M0
+    )
+
+
+def divide_exactly(value: Any, scale: Any) -> Any:
+    """value / scale in the type of `value`, formed in at least f32 so that the scale keeps its range."""
+    wide = np.float64 if value.dtype == np.float64 else np.float32
+    return (value.astype(wide) / scale.astype(wide)).astype(value.dtype)
+
+
+def _split(value: Any, statistic: Statistic, scale_dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """(data, scale) with the scale taken from the elements."""
+    xp = np if isinstance(value, np.ndarray) else jnp
+    if value.ndim == 0:
+        scale, _ = pow2_decompose(value.astype(SCALE_DTYPE), SCALE_DTYPE)
+        finite = xp.isfinite(value)
+    else:
+        norm = magnitude(value, statistic)
+        scale = clip_scale(pow2_round(norm, Pow2RoundMode.DOWN))
+        finite = xp.isfinite(norm)
+    if value.size:
+        scale = xp.where(finite, scale, SCALE_DTYPE.type(1))
+    scale = xp.asarray(scale, SCALE_DTYPE)
+    return divide_exactly(value, scale), scale.astype(scale_dtype)
+
+
+_split_on_device = jax.jit(_split, static_argnums=(1, 2))
+
+
+def asarray(tree: Any, dtype: DTypeLike | None = None) -> Any:
+    """Every ScaledArray of a tree multiplied out, every other array leaf as an array; converted to `dtype` if given.
+
+    The product is formed in at least f32 before it is converted, see `ScaledArray.to_array`.
+    """
+    return jax.tree.map(functools.partial(_as_array, dtype=dtype), tree, is_leaf=is_scaled)
+
+
+def _as_array(value: Any, dtype: DTypeLike | None) -> Any:
+    if isinstance(value, ScaledArray):
+        return value.to_array(dtype)
+    if isinstance(value, (jax.Array, np.ndarray)):
+        return value if dtype is None else value.astype(dtype)
+    return np.asarray(value, dtype=dtype)

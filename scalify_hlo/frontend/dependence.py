@@ -1,0 +1,113 @@
+"""Which results of a jaxpr carry a scale, given which inputs do.
+
+A value carries a scale when it is floating point and computed from one that does; integers, booleans and what the
+primitives `get_data_and_scale` and `stop_scaling` return never do. Known at trace time, before the program is
+rewritten, because the tree of a transformed function's results depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Literal, jaxprs_in_params
+
+from scalify_hlo.frontend.composite import composite_p
+
+_PLAIN = frozenset({"scalify.get_data_and_scale", "scalify.stop_scaling"})
+_SCALED = "scalify.set_scaling"
+
+
+def scaled_results(jaxpr: Any, scaled: Sequence[bool]) -> list[bool]:
+    """For each result of a (closed) jaxpr, whether it carries a scale; `scaled` says so for each input."""
+    jaxpr = _open(jaxpr)
+    known: dict[Any, bool] = dict(zip(jaxpr.invars, scaled, strict=True))
+
+    def read(atom: Any) -> bool:
+        return not isinstance(atom, Literal) and known.get(atom, False)
+
+    for eqn in jaxpr.eqns:
+        inputs = [read(atom) for atom in eqn.invars]
+        for var, value in zip(eqn.outvars, _equation(eqn, inputs), strict=True):
+            known[var] = value and is_float(var.aval)
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+def sets_scaling(jaxpr: Any) -> bool:
+    """Whether a jaxpr makes scaled values of plain ones: has a `set_scaling` anywhere inside."""
+    return any(
+        (eqn.primitive is composite_p and eqn.params["name"] == _SCALED)
+        or any(sets_scaling(inner) for inner in jaxprs_in_params(eqn.params))
+        for eqn in _open(jaxpr).eqns
+    )
+
+
+def is_float(aval: Any) -> bool:
+    """Whether values of an abstract type can carry a scale."""
+    dtype = getattr(aval, "dtype", None)
+    return dtype is not None and not jax.dtypes.issubdtype(dtype, jax.dtypes.extended) and (
+        jnp.issubdtype(dtype, jnp.floating)
+    )  # fmt: skip
+
+
+def _equation(eqn: Any, inputs: list[bool]) -> list[bool]:
+    if eqn.primitive is composite_p:
+        name = eqn.params["name"]
+        if name in _PLAIN or name == _SCALED:
+            return [name == _SCALED] * len(eqn.outvars)
+    if not any(inputs) and not any(sets_scaling(inner) for inner in jaxprs_in_params(eqn.params)):
+        return [False] * len(eqn.outvars)
+    match eqn.primitive.name:
+        case "scan":
+            return _scan(eqn.params, inputs)
+        case "while":
+            return _while(eqn.params, inputs)
+        case "cond":
+            branches = [scaled_results(branch, inputs[1:]) for branch in eqn.params["branches"]]
+            return [any(column) for column in zip(*branches, strict=True)]
+        case _:
+            return _call(eqn, inputs)
+
+
+def _scan(params: Any, inputs: list[bool]) -> list[bool]:
+    consts, carry = params["num_consts"], params["num_carry"]
+    return _fixpoint(
+        inputs[consts : consts + carry],
+        lambda state: scaled_results(params["jaxpr"], [*inputs[:consts], *state, *inputs[consts + carry :]]),
+    )
+
+
+def _while(params: Any, inputs: list[bool]) -> list[bool]:
+    first = params["cond_nconsts"]
+    carry = first + params["body_nconsts"]
+    return _fixpoint(
+        inputs[carry:], lambda state: scaled_results(params["body_jaxpr"], [*inputs[first:carry], *state])
+    )
+
+
+def _fixpoint(state: list[bool], body: Any) -> list[bool]:
+    """Results of a loop body once the carried flags, which only ever turn true, stand still."""
+    while True:
+        results = body(state)
+        joined = [a or b for a, b in zip(state, results, strict=False)]
+        if joined == state:
+            return [*joined, *results[len(state) :]]
+        state = joined
+
+
+def _call(eqn: Any, inputs: list[bool]) -> list[bool]:
+    """Calls of a jaxpr with the equation's own operands and results are looked into; others depend on everything."""
+    bodies = [
+        body
+        for body in map(_open, jaxprs_in_params(eqn.params))
+        if len(body.invars) == len(eqn.invars) and len(body.outvars) == len(eqn.outvars)
+    ]
+    if len(bodies) == 1:
+        return scaled_results(bodies[0], inputs)
+    return [True] * len(eqn.outvars)
+
+
+def _open(jaxpr: Any) -> Any:
+    return getattr(jaxpr, "jaxpr", jaxpr)

@@ -1,0 +1,149 @@
+"""ScaledArray: an array X carried as the pair (data, scale) with X = data * scale (paper, Algorithm 2)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import DTypeLike
+
+# The type of run-time scales. E8M0 (`jnp.float8_e8m0fnu`) is accepted at the boundaries, f16 never: its range is
+# too small for a scale.
+SCALE_DTYPE = np.dtype(np.float32)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ScaledArray:
+    """An array X = data * scale; a pytree node with the children `data` and `scale`.
+
+    data: floating-point array, numpy or JAX; has the shape and element type of X.
+    scale: f32 (or f8E8M0FNU) array of rank 0, or of the rank of `data` with every dimension 1 or full.
+
+    The constructor checks nothing, because JAX also builds trees of things that are not arrays; `scaled_array`
+    checks. Arithmetic is not defined on it: functions of scaled arrays are made by `scalify`.
+    """
+
+    data: Any
+    scale: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of X."""
+        return np.shape(self.data)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Element type of X: that of `data`."""
+        return self.data.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions of X."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements of X."""
+        return self.data.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of data and scale together."""
+        return self.data.nbytes + self.scale.nbytes
+
+    @property
+    def aval(self) -> jax.ShapeDtypeStruct:
+        """Shape and element type of X."""
+        return jax.ShapeDtypeStruct(self.shape, self.dtype)
+
+    def to_array(self, dtype: DTypeLike | None = None) -> Any:
+        """X itself: data * scale, formed in at least f32 and converted to `dtype` (default: that of `data`).
+
+        Values out of the range of `dtype` become infinite or zero; ask for a wider one to see them.
+        """
+        target = np.dtype(self.data.dtype if dtype is None else dtype)
+        wide = np.dtype(np.float64) if np.float64 in (self.data.dtype, target) else np.dtype(np.float32)
+        return (self.data.astype(wide) * self.scale.astype(wide)).astype(target)
+
+    def astype(self, dtype: DTypeLike) -> ScaledArray:
+        """The same array with `data` converted to `dtype`; the scale is kept."""
+        return ScaledArray(self.data.astype(dtype), self.scale)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("a ScaledArray has to be multiplied out: np.asarray(x, copy=False) is impossible")
+        return np.asarray(self.to_array(dtype))
+
+    def __repr__(self) -> str:
+        return f"ScaledArray(data={_describe(self.data)}, scale={_describe(self.scale)})"
+
+
+def _describe(value: Any) -> str:
+    """A short text for one component: small arrays with their values, others by type and shape."""
+    if not hasattr(value, "shape") or not hasattr(value, "dtype"):
+        return repr(value)
+    name = f"{np.dtype(value.dtype).name}[{','.join(map(str, value.shape))}]"
+    if isinstance(value, (jax.core.Tracer, jax.ShapeDtypeStruct)) or np.size(value) > 8:
+        return name
+    return f"{name} {np.asarray(value).tolist()}"
+
+
+jax.tree_util.register_dataclass(ScaledArray, data_fields=["data", "scale"], meta_fields=[])
+# So that functions of scaled arrays can be saved by `jax.export`; the name is part of the file format.
+jax.export.register_pytree_node_serialization(
+    ScaledArray,
+    serialized_name="scalify_hlo.ScaledArray",
+    serialize_auxdata=lambda aux: b"",
+    deserialize_auxdata=lambda aux: (),
+    from_children=lambda aux, children: ScaledArray(*children),
+)
+
+
+def is_scaled(value: Any) -> bool:
+    """Whether `value` is a ScaledArray: the `is_leaf` of tree functions that treat one as a leaf."""
+    return isinstance(value, ScaledArray)
+
+
+def is_scaled_leaf(value: Any) -> bool:
+    """Whether `value` is a ScaledArray, an array or a number (the same question as in jax-scalify)."""
+    return np.isscalar(value) or isinstance(value, (ScaledArray, jax.Array, np.ndarray))
+
+
+def scaled_array(data: Any, scale: Any, dtype: DTypeLike | None = None) -> ScaledArray:
+    """The ScaledArray of the given data and scale, both as they are.
+
+    data: array or nested sequence; converted to `dtype` if given. Integers become f32.
+    scale: number or array, of rank 0 or of the rank of `data` with each dimension 1 or full. Becomes f32,
+        unless it is an f8E8M0FNU array.
+    Numpy inputs stay numpy. Raises TypeError for data that are not floating point, ValueError for a scale that
+    does not broadcast to the data, or that is a number and not positive and finite.
+    """
+    xp = np if all(isinstance(v, (np.ndarray, np.generic)) for v in (data, scale)) else jnp
+    data = xp.asarray(data, dtype=dtype)
+    if jnp.issubdtype(data.dtype, jnp.integer):
+        data = data.astype(np.float32)
+    if not jnp.issubdtype(data.dtype, jnp.floating):
+        raise TypeError(f"scaled_array: the data must be floating point, not {data.dtype}")
+    if isinstance(scale, (int, float)) and not 0 < scale < float("inf"):
+        raise ValueError(f"scaled_array: a scale is a positive finite number, not {scale}")
+    scale = xp.asarray(scale)
+    if scale.dtype != jnp.float8_e8m0fnu:
+        scale = scale.astype(SCALE_DTYPE)
+    check_scale_shape(data.shape, scale.shape)
+    return ScaledArray(data, scale)
+
+
+def check_scale_shape(data_shape: tuple[int, ...], scale_shape: tuple[int, ...]) -> None:
+    """Raises ValueError unless a scale of `scale_shape` can belong to data of `data_shape`."""
+    fits = len(scale_shape) == len(data_shape) and all(
+        s in (1, d) for s, d in zip(scale_shape, data_shape, strict=True)
+    )
+    if scale_shape and not fits:
+        raise ValueError(
+            f"a scale of shape {scale_shape} does not belong to data of shape {data_shape}: give it rank 0, or the "
+            "rank of the data with every dimension 1 or full"
+        )

@@ -1,0 +1,33 @@
+"""Magnitude of the elements of an array: root mean square, mean absolute value, largest absolute value.
+
+All in f32, of any float array, traced or not. Where the statistic itself leaves f32's range (squares of 1e20), the
+largest absolute value stands in for it: a scale needs the magnitude, not its last digit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax.numpy as jnp
+import numpy as np
+
+Statistic = Literal["rms", "l1", "max"]
+
+
+def magnitude(x: Any, statistic: Statistic = "rms") -> Any:
+    """A f32 scalar: the chosen statistic of |x|; 0 for an empty array or one of zeros, inf or NaN if x has any.
+
+    x: float array of any shape; f64 is reduced in f64.
+    statistic: "rms" sqrt(mean(x^2)), "l1" mean(|x|), "max" max(|x|).
+    """
+    xp = np if isinstance(x, (np.ndarray, np.generic)) else jnp
+    if x.size == 0:
+        return xp.zeros((), np.float32)
+    size = abs(x.astype(np.float64 if x.dtype == np.float64 else np.float32))
+    largest = xp.max(size)
+    if statistic == "max":
+        return largest.astype(np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        mean = xp.mean(size) if statistic == "l1" else xp.sqrt(xp.mean(size * size))
+        usable = xp.isfinite(mean) & (mean > 0)
+        return xp.where(usable, mean, largest).astype(np.float32)
