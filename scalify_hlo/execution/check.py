@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -11,30 +10,13 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.compare import Comparison, Tolerance, compare_results
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.execution.inputs import Draw, ScaleMode, draw_inputs, rewritten_arguments, split_scales
+from scalify_hlo.execution.inputs import Draw, draw_inputs, rewritten_arguments, split_scales
 from scalify_hlo.execution.interpreter import interpret
+from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
 from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature, pair_arguments
 
-Backend = Literal["xla", "interpreter"]
 Run = Callable[[Sequence[Array]], list[Array]]
-
-
-@dataclasses.dataclass(frozen=True)
-class CheckOptions:
-    """How two modules are compared. Every field but `tolerance` has a flag of the same name in `scalify-check`."""
-
-    # Seed of the inputs that are drawn, and of the jitter of their scales.
-    seed: int = 0
-    # What drawn floats look like; "auto": normal, or positive where normal ones make the original return NaN.
-    draw: Literal["auto", "normal", "positive"] = "auto"
-    # Scales of the scaled arguments: near each argument's root mean square, up to 2^6 away from it, or 1.
-    scales: ScaleMode = "rms"
-    # What runs the modules: XLA:CPU, or the StableHLO reference interpreter (slow, every operation rounded once).
-    backend: Backend = "xla"
-    # Let XLA keep f16 and bf16 values in a wider type between operations.
-    excess_precision: bool = False
-    tolerance: Tolerance = Tolerance()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +59,12 @@ def check_modules(
     splits = split_scales(arrays, options.scales, options.seed)
     rewritten_results = _runner(rewritten, options)(rewritten_arguments(splits, pairings, rewritten_signature))
     comparison = compare_results(
-        signature, rewritten_signature, original_results, rewritten_results, ideal_results, options.tolerance
+        signature,
+        rewritten_signature,
+        original_results,
+        rewritten_results,
+        ideal_results,
+        Tolerance(options.tolerance, options.epsilons),
     )
     return CheckReport(comparison, tuple(notes))
 

@@ -59,6 +59,14 @@ class ResultComparison:
     def passed(self) -> bool:
         return self.verdict in ("exact", "ok")
 
+    def explanation(self) -> str:
+        """One line for a result that did not pass."""
+        if self.verdict == "unchecked":
+            return f"{self.name} ({self.type}) has no finite value on these inputs, so nothing was checked: give others"
+        if np.isinf(self.absolute_error):
+            return f"{self.name} ({self.type}) is finite where it should not be, or the other way round"
+        return f"{self.name} ({self.type}) is off by {self.absolute_error:.3g}; the tolerance allows {self.limit:.3g}"
+
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:

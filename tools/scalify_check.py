@@ -1,0 +1,130 @@
+"""`scalify-check in.mlir`: does the rewritten program compute what the original does?"""
+
+import os
+import zipfile
+from collections.abc import Sequence
+
+import click
+import numpy as np
+
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.modules import clone
+from scalify_hlo.execution.options import CheckOptions
+from scalify_hlo.execution.signature import TensorSpec, entry_signature
+from scalify_hlo.files import display_name, read_input
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.rewrite import rewrite_module
+from scalify_hlo.serialization import parse, recognise
+from scalify_hlo.tools.command_line import ToolCommand, flags_of, print_and_exit, report, version_text
+
+# Exit statuses: a result differs; nothing could be compared (2 is also that of a wrong command line).
+DIFFERS, FAILED = 1, 2
+
+EPILOG = """
+Both programs run on the same inputs, the rewritten one on (x / scale, scale). Results are recombined, data * scale,
+and measured against the original program computed in f64, whose distance from the original itself is the program's
+own rounding noise. A result is wrong when
+
+\b
+  RMS of its error  > N * RMS of the noise + E * eps * RMS of the result    or
+  its largest error > N * largest noise + 4 * E * eps * RMS of the result
+
+with N from --tolerance, E from --epsilons and eps that of the result's element type. Infinities and NaNs must be
+where the f64 program or the original has them; integers may differ in N times as many elements as the original's do
+from its f64 self. A result without any finite value is unchecked, which fails too.
+
+Exit status: 0 all results pass, 1 some do not, 2 nothing could be compared.
+"""
+
+
+@click.command(
+    "scalify-check",
+    cls=ToolCommand,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("module")
+@click.option("--rewritten", metavar="FILE", help="Compare with this module instead of rewriting MODULE.")
+@click.option("--inputs", metavar="FILE.npz", help="Inputs by argument name or index, instead of drawn ones.")
+@flags_of(CheckOptions, "options")
+@flags_of(ScalifyOptions, "scalify_options")
+@click.option("--version", is_flag=True, is_eager=True, callback=print_and_exit(version_text), help="Show versions.")
+def main(
+    module: str,
+    rewritten: str | None,
+    inputs: str | None,
+    options: CheckOptions,
+    scalify_options: ScalifyOptions,
+    version: bool,
+) -> int:
+    """Rewrite MODULE (or take --rewritten), run both programs on XLA:CPU and compare their results.
+
+    MODULE is MLIR text or bytecode, a StableHLO portable artifact or a serialised jax.export.Exported; "-" is stdin.
+    """
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")  # no search for accelerators that would not be used
+    try:
+        original = _load(module)
+        if rewritten is None:
+            rewritten_module = rewrite_module(clone(original), scalify_options)
+        elif scalify_options != ScalifyOptions():
+            raise ScalifyError("options of the rewriting have no effect with --rewritten; leave out one or the other")
+        else:
+            rewritten_module = _load(rewritten)
+        arrays = None if inputs is None else load_inputs(inputs, entry_signature(original).arguments)
+        return _compare(display_name(module), original, rewritten_module, arrays, options)
+    except ScalifyError as error:
+        report(error.diagnostics)
+        return FAILED
+
+
+def _compare(
+    name: str, original: ir.Module, rewritten: ir.Module, arrays: list[Array] | None, options: CheckOptions
+) -> int:
+    """Print the comparison; the exit status."""
+    from scalify_hlo.execution.check import check_modules  # imports jax: not for --help and broken files
+
+    outcome = check_modules(original, rewritten, arrays, options)
+    click.echo(outcome.comparison.table())
+    report([Diagnostic(note, name, "note") for note in outcome.notes])
+    failures = outcome.comparison.failures()
+    report([Diagnostic(result.explanation(), name) for result in failures])
+    count = len(outcome.comparison.results)
+    click.echo(f"{count - len(failures)} of {count} results agree")
+    return DIFFERS if failures else 0
+
+
+def _load(path: str) -> ir.Module:
+    return parse(recognise(read_input(path), display_name(path)), make_context())
+
+
+def load_inputs(path: str, arguments: Sequence[TensorSpec]) -> list[Array]:
+    """The arrays of an .npz file, in the order of the arguments. Raises ScalifyError, naming every one that misses.
+
+    An array's key is the argument's name, its index ("0"), "arg0" or what `numpy.savez` calls unnamed arrays ("arr_0").
+    Types that NumPy does not know (bf16, the f8 types) lie in such files as raw bytes.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            stored = {key: file[key] for key in file.files}
+    except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+        raise ScalifyError(Diagnostic(f"cannot read these inputs as an .npz file: {error}", path)) from None
+    arrays: list[Array] = []
+    problems: list[Diagnostic] = []
+    for i, spec in enumerate(arguments):
+        key = next((k for k in (spec.name, str(i), f"arg{i}", f"arr_{i}") if k in stored), None)
+        if key is None:
+            problems.append(Diagnostic(f"no array for argument {i}; call it '{spec.name}' or '{i}'", path))
+            continue
+        array = stored.pop(key)
+        raw = array.dtype.kind == "V" and array.dtype.itemsize == spec.dtype.itemsize
+        arrays.append(array.view(spec.dtype) if raw else array)
+    problems += [Diagnostic(f"array '{key}' belongs to no argument", path) for key in stored]
+    if problems:
+        raise ScalifyError(problems)
+    return arrays
+
+
+if __name__ == "__main__":
+    main()
