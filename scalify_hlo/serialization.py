@@ -9,7 +9,7 @@
 import dataclasses
 import io
 import re
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from scalify_hlo.bindings import exported_module, ir, stablehlo
 from scalify_hlo.diagnostics import collect_diagnostics, from_mlir_error, located
@@ -186,6 +186,23 @@ def _module_of_exported(program: Program) -> bytes:
     return data
 
 
+def load_exported(program: Program) -> Any:
+    """The `jax.export.Exported` itself. Raises ScalifyError when it is damaged or names types unknown here."""
+    _try(program, _module_of_exported(program), "artifact")
+    import jax.export
+
+    try:
+        return jax.export.deserialize(bytearray(program.data))
+    except Exception as error:  # See _module_of_exported; JAX raises ValueError for types that are not registered.
+        hint = ""
+        if "unregistered" in str(error):
+            hint = (
+                "; register the type and call scalify_hlo.scalify_exported in your own program, "
+                "or ask for the module alone (--emit=artifact)"
+            )
+        raise _unreadable(program.name, f"{_broken('exported')}: {error}{hint}") from None
+
+
 def split_text(program: Program) -> list[Program]:
     """The programs between lines that start with `// -----`, for `--split-input-file`."""
     pieces: list[Program] = []
@@ -194,12 +211,6 @@ def split_text(program: Program) -> list[Program]:
         pieces.append(dataclasses.replace(program, data=text, first_line=line))
         line += text.count(b"\n")
     return pieces
-
-
-def to_text(module: ir.Module, *, locations: bool = False, generic: bool = False) -> bytes:
-    """MLIR's assembly format, ending with a line feed."""
-    text = module.operation.get_asm(enable_debug_info=locations, print_generic_op_form=generic)
-    return (text.rstrip("\n") + "\n").encode()
 
 
 def to_bytecode(module: ir.Module) -> bytes:

@@ -1,0 +1,125 @@
+"""Additive operations, s x + t y: the operands are brought to one scale, the larger of the two.
+
+max(s, t) is what the paper's sqrt(s^2 + t^2) rounds down to (section 3.2).
+"""
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.oprewrite import OpRewrite
+from scalify_hlo.plain import unscaled, wide_element
+from scalify_hlo.registry import rule
+from scalify_hlo.scale import Scale
+from scalify_hlo.values import ScaledValue
+
+# A constant this small that is added to a scaled value is a guard against zero (epsilon): it follows the
+# value's scale and does not take part in the choice.
+_GUARD = 2.0**-10
+# A constant takes the other operand's scale, for free, if its data then stay below 2^this.
+_LARGEST_CONSTANT = 3
+
+
+# s x + t y = m (x s/m + y t/m), m = max(s, t)
+@rule("add", "subtract", family="additive", law="s x + t y = m (x s/m + y t/m)", scale="m = max(s, t)", shaped=True)
+def add(r: OpRewrite) -> None:
+    x, y = r.scaled(0), r.scaled(1)
+    sign = 1 if r.name == "stablehlo.add" else -1
+    if x.indifferent or y.indifferent:
+        other = y if x.indifferent else x
+        r.set_operand(0, x.data)
+        r.set_operand(1, y.data)
+        moments = other.moments.times(sign) if x.indifferent else other.moments
+        return r.result(other.scale, moments, indifferent=x.indifferent and y.indifferent)
+    for i in (0, 1):
+        if r.splat(i) is not None and constant_operand(r, i, r.scaled(1 - i)):
+            other = r.scaled(1 - i)
+            return r.result(other.scale, other.moments)
+    return sum_at_common_scale(r, x, y, sign)
+
+
+def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:
+    """Add two scaled values at the larger scale."""
+    scale = combined(r, (0, 1), (x, y))
+    offsets = [
+        member.scale.exponent - scale.exponent if member.scale.factors == scale.factors else 0.0 for member in (x, y)
+    ]
+    moments = x.moments.shifted(offsets[0]).plus(y.moments.shifted(offsets[1]), sign)
+    if x.data == y.data and x.scale == y.scale:
+        moments = x.moments.shifted(offsets[0]).times(1 + sign) if sign > 0 else moments
+    finish_combined(r, scale, moments)
+
+
+def finish_combined(r: OpRewrite, scale: Scale, moments: object = None, index: int = 0) -> None:
+    """Declare the result of an operation whose operands `combined` brought together."""
+    from scalify_hlo.moments import UNIT, Moments
+
+    known = moments if isinstance(moments, Moments) else UNIT
+    if not _on_values(r):
+        r.settled(scale, known, index=index)
+        return
+    value = r.op.results[index]
+    with r.after():
+        data = r.emit.unscale_by(value, scale)
+    r.settled(scale, known, index=index, data=data)
+    element = r.result_info(index).element
+    r.emit.scope.cache["unscaled", data, scale, element] = value
+
+
+def _on_values(r: OpRewrite) -> bool:
+    return getattr(r, "on_values", False)
+
+
+def combined(r: OpRewrite, indices: tuple[int, ...], members: tuple[ScaledValue, ...]) -> Scale:
+    """Bring operands to one scale and return it; the result is then declared by `finish_combined`.
+
+    Scales that differ by a constant are aligned by it. Unlike scales: narrow types multiply each operand by the
+    ratio of its scale to the maximum. Types with the range of f32 compute on values and divide the result by the
+    maximum, m (s x + t y) / m: no ratio is emitted, and a value that is wanted unscaled next is there already.
+    """
+    scale = r.common_scale(members)
+    same = all(m.indifferent or m.scale.factors == scale.factors for m in members)
+    info = r.info(indices[0])
+    wide = info.is_complex or wide_element(info.element) == info.element
+    r.on_values = wide and not same
+    for i, member in zip(indices, members, strict=True):
+        data = unscaled(r.rewriter, member) if r.on_values else r.bring(member, scale)
+        r.set_operand(i, data)
+    return scale
+
+
+def constant_operand(r: OpRewrite, index: int, other: ScaledValue) -> bool:
+    """Bring a constant operand to the other operand's scale where that is safe; False where it is not.
+
+    # s x + c = s (x + c/s)
+    """
+    number = r.splat(index)
+    assert number is not None
+    data = r.operand(1 - index)
+    if other.scale.is_constant:
+        quotient = number * 2.0**-other.scale.exponent
+        if abs(quotient) >= 2.0**_LARGEST_CONSTANT:
+            return False
+        r.set_operand(index, r.emit.splat(data, quotient))
+        r.set_operand(1 - index, other.data)
+        return True
+    if abs(number) > _GUARD or r.info(index).is_narrow or not other.scale.is_scalar:
+        return False
+    r.set_operand(index, guard(r, number, other.scale, other.data))
+    r.set_operand(1 - index, other.data)
+    return True
+
+
+def guard(r: OpRewrite, number: float, scale: Scale, like: ir.Value) -> ir.Value:
+    """The constant number / scale, broadcast."""
+    emit = r.emit
+    key = ("guard", number, scale, like.type)
+    if key not in emit.scope.cache:
+        scalar = emit.op("divide", emit.scalar, emit.splat(emit.scale_value(Scale()), number), emit.divisor(scale))
+        element = r.info(0).element
+        emit.scope.cache[key] = emit.broadcast_like(emit.scale_as(scalar, element), like)
+    return emit.scope.cache[key]
+
+
+# rem(s x, s y) = s rem(x, y)
+@rule("remainder", family="additive", law="rem(s x, s y) = s rem(x, y)", scale="max(s, t)", shaped=True)
+def remainder(r: OpRewrite) -> None:
+    x, y = r.scaled(0), r.scaled(1)
+    finish_combined(r, combined(r, (0, 1), (x, y)), x.moments)

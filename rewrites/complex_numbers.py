@@ -1,0 +1,1 @@
+"""complex_numbers."""

@@ -1,0 +1,154 @@
+"""Contractions: sums of K products. The scale grows by sqrt(K), as if the products were independent."""
+
+from collections.abc import Sequence
+
+from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.moments import Moments
+from scalify_hlo.oprewrite import OpRewrite
+from scalify_hlo.registry import rule
+from scalify_hlo.scale import Scale
+from scalify_hlo.shapes import uniform_along
+from scalify_hlo.values import ScaledValue
+
+
+def contracted(x: Moments, y: Moments, count: int) -> Moments:
+    """Moments of a sum of `count` products of independent elements."""
+    return x.product(y).summed(count)
+
+
+def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: int) -> None:
+    """Declare the result of a contraction whose operands' data are in place.
+
+    In types narrower than f32 the products are accumulated in f32 and multiplied by the power of two before they
+    are rounded, so that 2^-k never comes after an overflow.
+    """
+    moments = contracted(r.rewriter.moments(x.moments), r.rewriter.moments(y.moments), count)
+    if x.indifferent or y.indifferent:
+        return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
+    result = r.op.results[0]
+    if not r.result_info().is_narrow:
+        return r.settled(scale, moments, slack=0.0)
+    wide = r.rebuilt(list(r.op.operands), [r.emit.tensor_type(result.type, "f32")]).results[0]
+    exponent = _growth(r, moments)
+    data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
+    return r.result(scale.shifted(exponent), moments.shifted(-exponent), data=data)
+
+
+def _growth(r: OpRewrite, moments: Moments) -> float:
+    from scalify_hlo.scale import round_log2
+
+    return round_log2(moments.log2, r.rewriter.options.rounding)
+
+
+# (s x) . (t y) = (s t) (x . y), grown by sqrt(K)
+@rule("dot_general", "dot", family="contraction", law="(s x) . (t y) = (s t 2^k) (x . y 2^-k)",
+      scale="s t 2^k, k = floor(log2 sqrt(K)) for K contracted elements",
+      shaped=True)  # fmt: skip
+def dot_general(r: OpRewrite) -> None:
+    left, right, batch_left, batch_right = _dot_dimensions(r)
+    x = uniform_along(r.rewriter, r.scaled(0), left)
+    y = uniform_along(r.rewriter, r.scaled(1), right)
+    r.set_operand(0, x.data)
+    r.set_operand(1, y.data)
+    count = 1
+    for d in left:
+        count *= r.info(0).shape[d]
+    # Result dimensions: batch, then what is left of the left side, then of the right side.
+    rank = r.result_info().rank
+    free_left = [d for d in range(r.info(0).rank) if d not in left and d not in batch_left]
+    free_right = [d for d in range(r.info(1).rank) if d not in right and d not in batch_right]
+    scale_x = placed(r, x.scale, [*batch_left, *free_left], list(range(len(batch_left) + len(free_left))), rank)
+    offset = len(batch_left) + len(free_left)
+    where = [*range(len(batch_right)), *range(offset, offset + len(free_right))]
+    scale_y = placed(r, y.scale, [*batch_right, *free_right], where, rank)
+    contract(r, x, y, scale_x * scale_y, max(count, 1))
+
+
+def placed(r: OpRewrite, scale: Scale, dims: Sequence[int], where: Sequence[int], rank: int) -> Scale:
+    """A shaped scale with its dimensions `dims` moved to the dimensions `where` of a result of `rank`."""
+    shape = scale.shape
+    if not shape:
+        return scale
+    emit = r.emit
+    kept = [(w, d) for w, d in zip(where, dims, strict=True) if shape[d] != 1]
+    value = emit.scale_value(scale)
+    order = [d for _, d in sorted(kept)]
+    by_source = sorted(order)
+    compact = emit.op("reshape", ir.RankedTensorType.get([shape[d] for d in by_source], emit.f32), value)
+    target = [1] * rank
+    for w, d in kept:
+        target[w] = shape[d]
+    positions = {d: w for w, d in kept}
+    moved = emit.op(
+        "broadcast_in_dim", ir.RankedTensorType.get(target, emit.f32), compact,
+        broadcast_dimensions=ir.DenseI64ArrayAttr.get([positions[d] for d in by_source]),
+    )  # fmt: skip
+    return emit.as_scale(moved, positive=scale.positive)
+
+
+def _dot_dimensions(r: OpRewrite) -> tuple[list[int], list[int], list[int], list[int]]:
+    if r.name == "stablehlo.dot":
+        return [r.info(0).rank - 1], [0], [], []
+    numbers = stablehlo.DotDimensionNumbers(r.op.attributes["dot_dimension_numbers"])
+    return (
+        list(numbers.lhs_contracting_dimensions),
+        list(numbers.rhs_contracting_dimensions),
+        list(numbers.lhs_batching_dimensions),
+        list(numbers.rhs_batching_dimensions),
+    )
+
+
+# a convolution is a contraction over the kernel window and the input features
+@rule("convolution", "dynamic_conv", family="contraction", law="(s x) * (t y) = (s t 2^k) (x * y 2^-k)",
+      scale="s t 2^k, k = floor(log2 sqrt(window size * input features per group))",
+      note="padding is not counted")  # fmt: skip
+def convolution(r: OpRewrite) -> None:
+    x, y = r.scaled(0), r.scaled(1)
+    r.set_operand(0, x.data)
+    r.set_operand(1, y.data)
+    numbers = stablehlo.ConvDimensionNumbers(r.op.attributes["dimension_numbers"])
+    kernel = r.info(1)
+    outputs = kernel.shape[numbers.kernel_output_feature_dimension]
+    contract(r, x, y, x.scale * y.scale, max(kernel.size // max(outputs, 1), 1))
+
+
+# an einsum of two operands contracts the letters that the result lacks
+@rule("einsum", family="contraction", law="(s x) . (t y) = (s t 2^k) (x . y 2^-k)", scale="as dot_general")
+def einsum(r: OpRewrite) -> None:
+    equation = ir.StringAttr(r.op.attributes["einsum_config"]).value.replace(" ", "")
+    inputs, result = equation.split("->")
+    names = inputs.split(",")
+    sizes = {letter: n for i, term in enumerate(names) for letter, n in zip(term, r.info(i).shape, strict=False)}
+    count = 1
+    for letter, n in sizes.items():
+        if letter not in result:
+            count *= max(n, 1)
+    x, y = r.scaled(0), r.scaled(1)
+    r.set_operand(0, x.data)
+    r.set_operand(1, y.data)
+    contract(r, x, y, x.scale * y.scale, count)
+
+
+# a sum over the letters that the result lacks
+@rule("unary_einsum", family="accumulation", law="sum(s x) = (s 2^k) (sum(x) 2^-k)", scale="as reduce with add")
+def unary_einsum(r: OpRewrite) -> None:
+    equation = ir.StringAttr(r.op.attributes["einsum_config"]).value.replace(" ", "")
+    names, result = equation.split("->")
+    count = 1
+    for letter, n in zip(names, r.info(0).shape, strict=False):
+        if letter not in result:
+            count *= max(n, 1)
+    x = r.scaled(0)
+    r.settled(x.scale, x.moments.summed(count), slack=0.0)
+
+
+# the transform of s x is s times the transform of x; its elements are sums of N
+@rule("fft", family="contraction", law="fft(s x) = s fft(x)", scale="s 2^k, k = floor(log2 sqrt(N)); 1/sqrt(N) inverse")
+def fft(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    count = 1
+    for n in r.attribute_ints("fft_length"):
+        count *= n
+    inverse = "I" in str(r.op.attributes["fft_type"]).split("<")[-1].split(".")[-1].replace("type", "").split("F")[0]
+    moments = Moments(count ** (-0.5 if inverse else 0.5) * x.moments.rms)
+    r.settled(x.scale, moments, slack=0.0)

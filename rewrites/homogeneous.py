@@ -1,0 +1,223 @@
+"""Homogeneous operations, f(s x) = s f(x): they work on the data alone and pass the scale on."""
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.registry import rule
+from scalify_hlo.scale import Scale
+from scalify_hlo.types import LARGEST, tensor_info
+
+_LAW = {"family": "homogeneous", "law": "f(s x) = s f(x)", "scale": "s"}
+
+
+# -(s x) = s (-x);  reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x
+@rule("reduce_precision", **_LAW, shaped=True, note="the exponent's range is applied to the data")
+def keep(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    r.result(x.scale, x.moments, indifferent=x.indifferent)
+
+
+# -(s x) = s (-x)
+@rule("negate", **_LAW, shaped=True)
+def negate(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    r.result(x.scale, x.moments.times(-1), indifferent=x.indifferent)
+
+
+# |s x| = s |x|
+@rule("abs", **_LAW, shaped=True)
+def absolute(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    r.result(x.scale, x.moments.absolute(), indifferent=x.indifferent)
+
+
+# every value keeps its own scale
+@rule("optimization_barrier", family="homogeneous", law="f(s x, t y) = (s f(x), t f(y))", scale="its operand's",
+      shaped=True)  # fmt: skip
+def barrier(r: OpRewrite) -> None:
+    for i, x in enumerate(r.inputs):
+        if x is not None:
+            r.result(x.scale, x.moments, index=i, indifferent=x.indifferent)
+
+
+@rule("convert", **_LAW, shaped=True, note="to f8: clamped first, so that it saturates; to an integer: nonlinear")
+def convert(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    target = r.result_info()
+    if target.is_float or target.is_complex:
+        if target.element in LARGEST and r.info(0).max_exponent > target.max_exponent:
+            r.set_operand(0, _saturated(r, LARGEST[target.element]))
+        r.result(x.scale, x.moments, indifferent=x.indifferent)
+    elif target.element == "i1":
+        pass  # x != 0 on the data is s x != 0
+    else:
+        # int(s x): needs the value
+        r.set_operand(0, r.plain(0))
+
+
+def _saturated(r: OpRewrite, largest: float) -> ir.Value:
+    data = r.operand(0)
+    low, high = (r.emit.splat(data, bound) for bound in (-largest, largest))
+    return r.emit.op("clamp", data.type, low, data, high)
+
+
+# --- data movement: a scale with a shape moves like its data ---------------------------------------------------
+
+
+def _move_scale(r: OpRewrite, scale: Scale, attributes: dict[str, ir.Attribute], shape: list[int], operands: tuple[ir.Value, ...] = ()) -> Scale:
+    """Apply the operation to a shaped scale as well, with its own attributes."""
+    emit = r.emit
+    value = emit.scale_value(scale)
+    moved = emit.create(
+        r.name, [ir.RankedTensorType.get(shape, emit.f32)], [value, *operands], attributes
+    ).results[0]
+    return emit.as_scale(moved, positive=scale.positive)
+
+
+def moved(r: OpRewrite, scale: Scale) -> None:
+    """Declare the result of a data movement."""
+    x = r.scaled(0)
+    r.result(scale, x.moments, indifferent=x.indifferent)
+
+
+@rule("reverse", **_LAW, shaped=True)
+def reverse(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    dims = [d for d in r.attribute_ints("dimensions") if x.scale.shape and x.scale.shape[d] != 1]
+    if dims:
+        attributes = {"dimensions": ir.DenseI64ArrayAttr.get(dims)}
+        moved(r, _move_scale(r, x.scale, attributes, list(x.scale.shape)))
+    else:
+        moved(r, x.scale)
+
+
+@rule("transpose", **_LAW, shaped=True)
+def transpose(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    shape = x.scale.shape
+    if not shape:
+        return moved(r, x.scale)
+    permutation = r.attribute_ints("permutation")
+    attributes = {"permutation": ir.DenseI64ArrayAttr.get(permutation)}
+    return moved(r, _move_scale(r, x.scale, attributes, [shape[d] for d in permutation]))
+
+
+@rule("broadcast_in_dim", **_LAW, shaped=True)
+def broadcast_in_dim(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    shape = x.scale.shape
+    if not shape:
+        return moved(r, x.scale)
+    target = [1] * r.result_info().rank
+    dims = r.attribute_ints("broadcast_dimensions")
+    for d, n in zip(dims, shape, strict=True):
+        target[d] = n
+    attributes = {"broadcast_dimensions": ir.DenseI64ArrayAttr.get(dims)}
+    return moved(r, _move_scale(r, x.scale, attributes, target))
+
+
+@rule("slice", **_LAW, shaped=True)
+def slice_(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    shape = x.scale.shape
+    if not shape:
+        return moved(r, x.scale)
+    result = r.result_info().shape
+    parts: dict[str, list[int]] = {"start_indices": [], "limit_indices": [], "strides": []}
+    for d, n in enumerate(shape):
+        for name, values in parts.items():
+            whole = {"start_indices": 0, "limit_indices": 1, "strides": 1}[name]
+            values.append(whole if n == 1 else r.attribute_ints(name)[d])
+    attributes: dict[str, ir.Attribute] = {k: ir.DenseI64ArrayAttr.get(v) for k, v in parts.items()}
+    return moved(r, _move_scale(r, x.scale, attributes, [1 if n == 1 else m for n, m in zip(shape, result, strict=True)]))
+
+
+@rule("dynamic_slice", **_LAW, shaped=True)
+def dynamic_slice(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    shape = x.scale.shape
+    if not shape:
+        return moved(r, x.scale)
+    sizes = [1 if n == 1 else m for n, m in zip(shape, r.result_info().shape, strict=True)]
+    attributes = {"slice_sizes": ir.DenseI64ArrayAttr.get(sizes)}
+    scale = _move_scale(r, x.scale, attributes, sizes, tuple(list(r.op.operands)[1:]))
+    if all(n == 1 for n in sizes):  # one slice: one number again
+        value = r.emit.op("reshape", r.emit.scalar, r.emit.scale_value(scale))
+        scale = r.emit.as_scale(value, positive=x.scale.positive)
+    return moved(r, scale)
+
+
+@rule("reshape", **_LAW, shaped=True, note="a scaled dimension that is merged or split is brought to one scale first")
+def reshape(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    shape = x.scale.shape
+    if not shape:
+        return moved(r, x.scale)
+    target = reshaped_scale(shape, r.info(0).shape, r.result_info().shape)
+    if target is None:
+        from scalify_hlo.shapes import to_rank_0
+
+        flat = to_rank_0(r.rewriter, x)
+        r.set_operand(0, flat.data)
+        return r.result(flat.scale, flat.moments, indifferent=flat.indifferent)
+    value = r.emit.op("reshape", ir.RankedTensorType.get(target, r.emit.f32), r.emit.scale_value(x.scale))
+    return moved(r, r.emit.as_scale(value, positive=x.scale.positive))
+
+
+def reshaped_scale(scale: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...]) -> list[int] | None:
+    """Shape of the scale after its data are reshaped from `source` to `target`; None if it does not follow.
+
+    Groups of dimensions with equal products are matched; in each group either nothing is scaled, or the leading
+    dimension alone, which must survive as the leading dimension of its group.
+    """
+    result: list[int] = []
+    i = j = 0
+    while i < len(source) or j < len(target):
+        a, b, i0, j0 = 1, 1, i, j
+        if i < len(source):
+            a, i = source[i], i + 1
+        if j < len(target):
+            b, j = target[j], j + 1
+        while a != b:
+            if a < b:
+                if i >= len(source):
+                    return None
+                a, i = a * source[i], i + 1
+            else:
+                if j >= len(target):
+                    return None
+                b, j = b * target[j], j + 1
+        scaled = [d for d in range(i0, i) if scale[d] != 1]
+        group = [1] * (j - j0)
+        if scaled:
+            full = [d for d in range(i0, i) if source[d] != 1]
+            if all(scale[d] == source[d] for d in range(i0, i)):
+                group = list(target[j0:j])  # every element its own scale
+            elif scaled == full[:1]:
+                lead = [d for d in range(j0, j) if target[d] != 1][:1]
+                if not lead or target[lead[0]] != source[scaled[0]]:
+                    return None
+                group[lead[0] - j0] = target[lead[0]]
+            else:
+                return None
+        result += group
+    return result
+
+
+# x[i] of s x is s x[i]
+@rule("gather", **_LAW)
+def gather(r: OpRewrite) -> None:
+    moved(r, r.scaled(0).scale)
+
+
+# a bag of operations on the elements' positions
+@rule("real_dynamic_slice", "dynamic_gather", "dynamic_broadcast_in_dim", "dynamic_reshape", "broadcast", **_LAW)
+def move_dynamic(r: OpRewrite) -> None:
+    moved(r, r.scaled(0).scale)
+
+
+def element(type_: ir.Type) -> str:
+    """Element type name of a tensor type."""
+    return tensor_info(type_).element
+
+
+__all__ = ["Unsupported", "element"]

@@ -1,0 +1,153 @@
+"""Multiplicative operations: f(s x, t y) = f(s, t) f(x, y). Scales multiply, divide and take roots by algebra."""
+
+import math
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.moments import Moments
+from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.plain import unscaled
+from scalify_hlo.registry import rule
+from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.values import ScaledValue
+
+# Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
+_LARGEST_POWER = 4
+
+
+def _power_of_two(number: float | None) -> int | None:
+    """k for 2^k, None for anything else."""
+    if number is None or not number > 0 or math.isinf(number):
+        return None
+    mantissa, exponent = math.frexp(number)
+    return exponent - 1 if mantissa == 0.5 else None
+
+
+def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale) -> None:
+    """The result is the operand's data at another scale; the operation disappears."""
+    r.result(scale, x.moments, data=x.data, indifferent=x.indifferent)
+    r.erase()
+
+
+# (s x) (t y) = (s t) (x y);  (s x) 2^k = (s 2^k) x
+@rule("multiply", family="multiplicative", law="(s x)(t y) = (s t)(x y)", scale="s t", shaped=True)
+def multiply(r: OpRewrite) -> None:
+    for i in (0, 1):
+        exponent = _power_of_two(r.splat(1 - i))
+        if exponent is not None:
+            x = r.scaled(i)
+            return _pass_through(r, x, x.scale.shifted(exponent))
+    x, y = r.scaled(0), r.scaled(1)
+    r.set_operand(0, x.data)
+    r.set_operand(1, y.data)
+    moments = x.moments.squared() if x.data == y.data else x.moments.product(y.moments)
+    if x.indifferent or y.indifferent:
+        return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
+    return r.settled(x.scale * y.scale, moments)
+
+
+# (s x) / (t y) = (s / t) (x / y)
+@rule("divide", family="multiplicative", law="(s x)/(t y) = (s/t)(x/y)", scale="s / t", shaped=True)
+def divide(r: OpRewrite) -> None:
+    exponent = _power_of_two(r.splat(1))
+    if exponent is not None:
+        x = r.scaled(0)
+        return _pass_through(r, x, x.scale.shifted(-exponent))
+    x, y = r.scaled(0), r.scaled(1)
+    r.set_operand(0, x.data)
+    r.set_operand(1, y.data)
+    size = 1 / y.moments.rms if y.moments.rms else 1.0
+    moments = x.moments.times(math.copysign(size, y.moments.mean) if y.moments.mean else size)
+    moments = Moments(moments.rms, moments.mean, x.moments.nonnegative and y.moments.nonnegative)
+    if x.indifferent or y.indifferent:
+        return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
+    return r.settled(x.scale / y.scale, moments)
+
+
+def _root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
+    """A root of data and scale, where the scale's exponent may not be a multiple of the degree.
+
+    # root_n(2^(n m + r) x) = 2^m root_n(2^r x)
+    """
+    x = r.scaled(0)
+    if x.indifferent:
+        return r.result(x.scale, moments, indifferent=True)
+    root, rest = x.scale.rooted(degree)
+    emit = r.emit
+    if rest.is_constant:
+        r.set_operand(0, emit.rescale(x.data, rest))
+        return r.result(root**sign, moments)
+    # A run-time rest: its root rounded to a power of two goes into the scale, what is left into the data.
+    value = emit.scale_value(rest)
+    key = ("root", value, degree)
+    found = emit.scope.cache.get(key)
+    if found is None:
+        rounded = emit.rounded_power_of_two(emit.op("sqrt" if degree == 2 else "cbrt", value.type, value))
+        found = emit.cache_scale(key, rounded, positive=rest.positive)
+    if r.info(0).is_narrow:
+        r.set_operand(0, emit.rescale(x.data, rest / found**degree))
+        return r.result((root * found) ** sign, moments)
+    r.set_operand(0, emit.rescale(x.data, rest))
+    with r.after():
+        value = r.op.results[0]
+        data = emit.unscale_by(value, found) if sign > 0 else emit.rescale(value, found)
+    return r.result((root * found) ** sign, moments, data=data)
+
+
+# sqrt(2^(2m+r) x) = 2^m sqrt(2^r x)
+@rule("sqrt", family="multiplicative", law="sqrt(s x) = sqrt(s) sqrt(x)", scale="sqrt(s), the odd power of two in the data",
+      shaped=True)  # fmt: skip
+def sqrt(r: OpRewrite) -> None:
+    mean = r.scaled(0).moments
+    rms = math.sqrt(mean.mean) if mean.nonnegative and mean.mean > 0 else math.sqrt(mean.rms)
+    _root(r, 2, 1, Moments(rms, 0.9 * rms, True))
+
+
+# 1/sqrt(2^(2m+r) x) = 2^-m / sqrt(2^r x)
+@rule("rsqrt", family="multiplicative", law="rsqrt(s x) = rsqrt(s) rsqrt(x)", scale="1 / sqrt(s)", shaped=True)
+def rsqrt(r: OpRewrite) -> None:
+    mean = r.scaled(0).moments
+    size = math.sqrt(mean.mean) if mean.nonnegative and mean.mean > 0 else math.sqrt(mean.rms)
+    rms = 1 / size if size else 1.0
+    _root(r, 2, -1, Moments(rms, 0.9 * rms, True))
+
+
+# cbrt(2^(3m+r) x) = 2^m cbrt(2^r x)
+@rule("cbrt", family="multiplicative", law="cbrt(s x) = cbrt(s) cbrt(x)", scale="cbrt(s), the rest in the data", shaped=True)
+def cbrt(r: OpRewrite) -> None:
+    _root(r, 3, 1, Moments(1.0, 0.0, r.scaled(0).moments.nonnegative))
+
+
+# (s x)^n = s^n x^n for integers n
+@rule("power", family="multiplicative", law="(s x)^n = s^n x^n", scale="s^n for a small constant integer n, else 1",
+      note="other exponents: nonlinear, on the unscaled value", shaped=True)  # fmt: skip
+def power(r: OpRewrite) -> None:
+    exponent = r.splat(1)
+    if exponent is not None and exponent == int(exponent) and 0 < abs(exponent) <= _LARGEST_POWER:
+        x = r.scaled(0)
+        even = int(exponent) % 2 == 0
+        moments = Moments(x.moments.rms**exponent, 0.0, even or x.moments.nonnegative)
+        if x.indifferent:
+            return r.result(x.scale, moments, indifferent=True)
+        return r.settled(x.scale ** int(exponent), moments)
+    if exponent == 0.5:
+        # x^0.5 differs from sqrt only at -0 and -inf; the operation stays a power.
+        return _root(r, 2, 1, Moments(1.0, 0.9, True))
+    from scalify_hlo.rewrites.nonlinear import on_values
+
+    return on_values(r, Moments())
+
+
+# prod(s x_i) over n elements = s^n prod(x_i)
+def product_scale(r: OpRewrite, x: ScaledValue, count: int) -> Scale:
+    """Scale of a product of `count` elements. Raises Unsupported when s^count is no scale that f32 can hold."""
+    if count > _LARGEST_POWER and not (x.scale.is_constant and abs(x.scale.exponent * count) < 120):
+        raise Unsupported(f"the product of {count} scaled elements has no scale in the range of f32")
+    return x.scale**count
+
+
+def value_of(r: OpRewrite, x: ScaledValue) -> ir.Value:
+    """data * scale in a wide type."""
+    return unscaled(r.rewriter, x)
+
+
+__all__ = ["ONE"]

@@ -1,0 +1,28 @@
+"""Opaque operations: nothing is known of what they do to the elements, so they see the values."""
+
+from scalify_hlo.oprewrite import OpRewrite
+from scalify_hlo.registry import refuse, rule
+
+
+# the bits of s x are not the bits of x
+@rule("bitcast_convert", family="opaque", law="needs the value's own bits", scale="1", shaped=True,
+      note="the value is formed in its own type, f16 included")  # fmt: skip
+def bitcast_convert(r: OpRewrite) -> None:
+    r.through_plain()
+
+
+# bounds and moments of a random draw are values
+@rule("rng", family="opaque", law="draws between values", scale="1", shaped=True)
+def rng(r: OpRewrite) -> None:
+    r.through_plain()
+
+
+# the state is made of integers
+@rule("rng_bit_generator", family="opaque", law="the state is no scaled float", scale="none", shaped=True)
+def rng_bit_generator(r: OpRewrite) -> None:
+    r.through_plain()
+
+
+refuse("uniform_quantize", "uniform_dequantize", reason="quantised types carry scales of their own")
+refuse("infeed", reason="values from outside come without a scale")
+refuse("recv", reason="values from another device come without a scale")

@@ -1,0 +1,50 @@
+"""Predicates: the result is no scaled float. A positive scale changes neither sign nor finiteness."""
+
+from scalify_hlo.oprewrite import OpRewrite
+from scalify_hlo.plain import unscaled
+from scalify_hlo.registry import rule
+from scalify_hlo.scale import ONE
+
+
+# s x < s y  <=>  x < y
+@rule("compare", family="predicate", law="s x < s y <=> x < y", scale="none", shaped=True,
+      note="unlike scales are compared on values, in f32 for f16 and f8")  # fmt: skip
+def compare(r: OpRewrite) -> None:
+    x, y = r.scaled(0), r.scaled(1)
+    if x.indifferent or y.indifferent or x.scale == y.scale:
+        r.set_operand(0, x.data)
+        r.set_operand(1, y.data)
+        return None
+    for i, other in ((0, y), (1, x)):
+        number = r.splat(i)
+        if number is not None and other.scale.is_constant and abs(number * 2.0**-other.scale.exponent) < 2.0**14:
+            # A constant follows the other operand for free, if nothing of it is lost.
+            quotient = number * 2.0**-other.scale.exponent
+            if abs(quotient) > 2.0**-10:
+                r.set_operand(i, r.emit.splat(other.data, quotient))
+                r.set_operand(1 - i, other.data)
+                return None
+    for i, member in ((0, x), (1, y)):
+        r.set_operand(i, unscaled(r.rewriter, member))
+    return None
+
+
+# sign(s x) = sign(x)
+@rule("sign", family="predicate", law="sign(s x) = sign(x)", scale="1", shaped=True)
+def sign(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    r.result(ONE, x.moments if x.indifferent else x.moments.times(1 / max(x.moments.rms, 1e-30)))
+
+
+# isfinite(s x) = isfinite(x)
+@rule("is_finite", "chlo.is_inf", "chlo.is_pos_inf", "chlo.is_neg_inf", family="predicate",
+      law="isfinite(s x) = isfinite(x)", scale="none", shaped=True)  # fmt: skip
+def is_finite(r: OpRewrite) -> None:
+    del r
+
+
+# only the shape of the operand counts
+@rule("get_dimension_size", family="predicate", law="the shape does not depend on the elements", scale="none", shaped=True)
+def shape_only(r: OpRewrite) -> None:
+    del r
+

@@ -1,0 +1,322 @@
+"""Operations with a small region: reductions, windows, scatter, sort, map. Their law follows from the region's."""
+
+from collections.abc import Sequence
+
+from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.bodies import body_kind, open_scale, with_body
+from scalify_hlo.moments import UNIT, Moments
+from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.plain import unscaled
+from scalify_hlo.registry import rule
+from scalify_hlo.rewrites.additive import combined, finish_combined
+from scalify_hlo.rewrites.multiplicative import product_scale
+from scalify_hlo.scale import Scale, round_log2
+from scalify_hlo.shapes import to_rank_0, uniform_along
+from scalify_hlo.types import tensor_info
+from scalify_hlo.values import ScaledValue
+
+# --- reductions -----------------------------------------------------------------------------------------------
+
+
+# sum(s x) = s sum(x);  max(s x) = s max(x);  prod(s x) over n = s^n prod(x)
+@rule("reduce", family="accumulation", law="sum(s x) = (s 2^k) (sum(x) 2^-k); max(s x) = s max(x)",
+      scale="add: s 2^k, k = floor(log2 sqrt(N)), N for a mean; max, min, selecting bodies: s; product: s^N",
+      shaped=True, note="other bodies: derived from their operations, else on values")  # fmt: skip
+def reduce(r: OpRewrite) -> None:
+    dims = r.attribute_ints("dimensions")
+    for i in range(len(r.op.results)):
+        x = r.inputs[i]
+        if x is not None and x.scale.shape:
+            r.inputs[i] = flat = uniform_along(r.rewriter, x, dims)
+            r.set_operand(i, flat.data)
+    count = 1
+    for d in dims:
+        count *= max(r.info(0).shape[d], 1)
+    kept = [d for d in range(r.info(0).rank) if d not in dims]
+    accumulate(r, count, kept)
+
+
+# a window is a small reduction
+@rule("reduce_window", family="accumulation", law="as reduce, over each window", scale="as reduce, N = window size",
+      note="padding is not counted")  # fmt: skip
+def reduce_window(r: OpRewrite) -> None:
+    count = 1
+    for n in r.attribute_ints("window_dimensions"):
+        count *= n
+    accumulate(r, count, None)
+
+
+def accumulate(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
+    """Declare the results of a reduction of `count` elements each by the region of the operation.
+
+    kept: the dimensions that remain, for scales with a shape; None when all do.
+    """
+    kind = body_kind(r.op) if len(r.op.results) == 1 else "other"
+    if kind == "add":
+        _sum(r, count, kept)
+    elif kind in ("maximum", "minimum", "first", "second"):
+        x = _with_initial(r, 0, 1)
+        r.result(_without(r, x.scale, kept), x.moments, indifferent=x.indifferent)
+    elif kind == "multiply":
+        _product(r, count)
+    else:
+        _derived(r, kept)
+
+
+def _without(r: OpRewrite, scale: Scale, kept: Sequence[int] | None) -> Scale:
+    """A shaped scale without the dimensions that a reduction removes."""
+    if kept is None or not scale.shape:
+        return scale
+    target = [scale.shape[d] for d in kept]
+    value = r.emit.op("reshape", ir.RankedTensorType.get(target, r.emit.f32), r.emit.scale_value(scale))
+    return r.emit.as_scale(value, positive=scale.positive)
+
+
+def _with_initial(r: OpRewrite, index: int, initial: int) -> ScaledValue:
+    """The input, and its initial value brought to its scale; a live initial value takes part in the choice."""
+    x, start = r.scaled(index), r.scaled(initial)
+    if start.indifferent:
+        r.set_operand(index, x.data)
+        r.set_operand(initial, start.data)
+        return x
+    x = to_rank_0(r.rewriter, x)
+    scale = r.common_scale((x, start))
+    r.set_operand(index, r.bring(x, scale))
+    r.set_operand(initial, r.bring(start, scale))
+    return ScaledValue(r.operand(index), scale, x.moments)
+
+
+def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
+    x = _with_initial(r, 0, 1)
+    moments = r.rewriter.moments(x.moments).summed(count)
+    scale = _without(r, x.scale, kept)
+    if x.indifferent:
+        return r.result(scale, moments, indifferent=True)
+    if not r.result_info().is_narrow:
+        return r.settled(scale, moments, slack=0.0)
+    # Accumulate in f32, multiply by the power of two, then round to the narrow type.
+    exponent = round_log2(moments.log2, r.rewriter.options.rounding)
+    wide = widened(r).results[0]
+    data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
+    return r.result(scale.shifted(exponent), moments.shifted(-exponent), data=data)
+
+
+def _product(r: OpRewrite, count: int) -> None:
+    x, start = (to_rank_0(r.rewriter, r.scaled(i)) for i in (0, 1))
+    try:
+        scale = product_scale(r, x, count) * start.scale
+    except Unsupported:
+        return on_values(r)
+    r.set_operand(0, x.data)
+    r.set_operand(1, start.data)
+    return r.result(scale, indifferent=x.indifferent)
+
+
+def _derived(r: OpRewrite, kept: Sequence[int] | None) -> None:
+    """Any other region: rewritten with one open scale for each scaled input."""
+    inputs = len(r.op.results)
+    scales: list[Scale | None] = [None] * inputs
+    members: dict[int, ScaledValue] = {}
+    for i in range(inputs):
+        if r.inputs[i] is not None or r.inputs[inputs + i] is not None:
+            members[i] = _with_initial(r, i, inputs + i)
+            scales[i] = open_scale(r.rewriter)
+    copy = with_body(r.rewriter, r.op, [*scales, *scales], scales)
+    if copy is None:
+        for i, member in members.items():
+            r.inputs[i] = member
+            r.inputs[inputs + i] = ScaledValue(r.operand(inputs + i), member.scale)
+        return on_values(r)
+    for i, value in enumerate(copy.results):
+        member = members.get(i)
+        if member is None:
+            r.op.results[i].replace_all_uses_with(value)
+        else:
+            scale = _without(r, member.scale, kept)
+            r.result(scale, member.moments, index=i, data=value, indifferent=member.indifferent)
+    return r.erase()
+
+
+def on_values(r: OpRewrite, moments: Moments = UNIT) -> None:
+    """Compute on values, in types wide enough for them, the region included."""
+    for i, found in enumerate(r.inputs):
+        if found is not None:
+            r.set_operand(i, unscaled(r.rewriter, found))
+    op = r.op
+    if any(tensor_info(v.type).is_narrow for v in op.results):
+        op = widened(r)
+    for i, value in enumerate(op.results):
+        old = r.op.results[i]
+        if tensor_info(old.type).is_float:
+            r.result(Scale(), moments, index=i, data=r.emit.convert(value, tensor_info(old.type).element))
+        elif tensor_info(old.type).is_complex:
+            r.result(Scale(), moments, index=i)
+        elif op != r.op:
+            old.replace_all_uses_with(value)
+
+
+def widened(r: OpRewrite) -> ir.Operation:
+    """A copy of the operation before it, with f32 in place of every float type; the old one is to be erased."""
+    copy = r.op.clone(ip=ir.InsertionPoint(r.op))
+    with r.emit.at(ir.InsertionPoint(copy)):
+        for i, operand in enumerate(list(copy.operands)):
+            if tensor_info(operand.type).is_float:
+                copy.operands[i] = r.emit.convert(operand, "f32")
+    _widen_values(r, copy.results)
+    for region in copy.regions:
+        for block in region.blocks:
+            _widen_values(r, block.arguments)
+            for inner in block.operations:
+                if inner.operation.name == "stablehlo.constant" and tensor_info(inner.operation.results[0].type).is_float:
+                    raise Unsupported(f"the region of '{r.name}' has constants of a narrow type")
+                _widen_values(r, inner.operation.results)
+    r.erase()
+    return copy
+
+
+def _widen_values(r: OpRewrite, values: Sequence[ir.Value]) -> None:
+    for value in values:
+        if tensor_info(value.type).is_float:
+            value.set_type(r.emit.tensor_type(value.type, "f32"))
+
+
+# --- scatter --------------------------------------------------------------------------------------------------
+
+
+# s x with s u added in places: s (x with u added there)
+@rule("scatter", family="selection", law="scatter(m x, m u) = m scatter(x, u)", scale="m = max(s, t)",
+      note="multiplying bodies: on values")  # fmt: skip
+def scatter(r: OpRewrite) -> None:
+    count = len(r.op.results)
+    kind = body_kind(r.op) if count == 1 else "other"
+    pairs = [(i, count + 1 + i) for i in range(count)]
+    if kind in ("add", "maximum", "minimum", "first", "second"):
+        x, u = (r.scaled(i) for i in pairs[0])
+        if x.indifferent and u.indifferent:
+            return r.result(u.scale, u.moments, indifferent=True)
+        live = u if x.indifferent else x
+        return finish_combined(r, combined(r, pairs[0], (x, u)), live.moments)
+    if kind == "multiply":
+        return on_values(r)
+    scales: list[Scale | None] = [None] * count
+    members: dict[int, ScaledValue] = {}
+    for i, pair in enumerate(pairs):
+        if r.inputs[pair[0]] is not None or r.inputs[pair[1]] is not None:
+            scale = r.aligned(pair)
+            members[i] = ScaledValue(r.operand(pair[0]), scale)
+            scales[i] = open_scale(r.rewriter)
+    copy = with_body(r.rewriter, r.op, [*scales, *scales], scales)
+    if copy is None:
+        for i, member in members.items():
+            for j in pairs[i]:
+                r.inputs[j] = ScaledValue(r.operand(j), member.scale)
+        return on_values(r)
+    for i, value in enumerate(copy.results):
+        if i in members:
+            r.result(members[i].scale, index=i, data=value)
+        else:
+            r.op.results[i].replace_all_uses_with(value)
+    return r.erase()
+
+
+# the source is scattered to where the operand, at any scale, is selected
+@rule("select_and_scatter", family="accumulation", law="f(s x, t y) = t f(x, y)", scale="t")
+def select_and_scatter(r: OpRewrite) -> None:
+    x, source, start = (r.scaled(i) for i in range(3))
+    operand, r.inputs[0] = open_scale(r.rewriter), x
+    copy = with_body(r.rewriter, r.op, [operand, operand], [None]) if body_kind(r.op, 1) == "add" else None
+    if copy is None:
+        return on_values(r)
+    scale = r.common_scale((source, start))
+    copy.operands[0] = x.data
+    copy.operands[1] = r.bring(source, scale)
+    copy.operands[2] = r.bring(start, scale)
+    copy.move_before(r.op)
+    r.result(scale, source.moments, data=copy.results[0], indifferent=source.indifferent and start.indifferent)
+    return r.erase()
+
+
+# --- sort -----------------------------------------------------------------------------------------------------
+
+
+# sort(s x) = s sort(x): a positive scale keeps the order
+@rule("sort", family="homogeneous", law="sort(s x, t y) = (s, t) sort(x, y)", scale="its operand's",
+      note="a comparator that looks at magnitudes: on values")  # fmt: skip
+def sort(r: OpRewrite) -> None:
+    scales: list[Scale | None] = []
+    for i, x in enumerate(r.inputs):
+        scales.append(open_scale(r.rewriter) if x is not None else None)
+        if x is not None:
+            r.set_operand(i, x.data)
+    copy = with_body(r.rewriter, r.op, [s for s in scales for _ in (0, 1)], [None])
+    if copy is None:
+        for i, x in enumerate(r.inputs):
+            if x is not None:
+                # In its own type: the comparator compares values of that type.
+                r.set_operand(i, r.plain(i, r.info(i).element))
+                r.result(Scale(), index=i)
+        return None
+    for i, value in enumerate(copy.results):
+        x = r.inputs[i]
+        if x is None:
+            r.op.results[i].replace_all_uses_with(value)
+        else:
+            r.result(x.scale, x.moments, index=i, data=value, indifferent=x.indifferent)
+    return r.erase()
+
+
+# the largest of s x are s times the largest of x
+@rule("chlo.top_k", family="homogeneous", law="top_k(s x) = s top_k(x)", scale="s")
+def top_k(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    r.result(x.scale, x.moments, indifferent=x.indifferent)
+
+
+# --- map ------------------------------------------------------------------------------------------------------
+
+
+# map(f)(x) is f on every element: the region's operations are elementwise and take whole tensors as well
+@rule("map", family="structural", law="map(f)(x) = f(x), elementwise", scale="by the rules of the region's operations",
+      shaped=True)  # fmt: skip
+def map_(r: OpRewrite) -> None:
+    block = r.op.regions[0].blocks[0]
+    emit = r.emit
+    shape = list(r.result_info().shape)
+    values: dict[ir.Value, ir.Value] = {}
+    for argument, operand in zip(block.arguments, r.op.operands, strict=True):
+        values[argument] = operand
+    # What the operands are now is data; the expanded operations meet the scaled values themselves.
+    aliases: list[ir.Value] = []
+    for i, x in enumerate(r.inputs):
+        if x is not None:
+            r.rewriter.define(x.data, x)
+            aliases.append(r.operand(i))
+    operations = [inner.operation for inner in block.operations]
+    for inner in operations[:-1]:
+        if len(inner.regions):
+            raise Unsupported(f"'stablehlo.map' with a nested region ('{inner.name}')")
+        types = [ir.RankedTensorType.get(shape, ir.RankedTensorType(v.type).element_type) for v in inner.results]
+        if inner.name == "stablehlo.constant":
+            scalar = emit.create(inner.name, [inner.results[0].type], [], {"value": inner.attributes["value"]})
+            empty = ir.DenseI64ArrayAttr.get([])
+            values[inner.results[0]] = emit.create(
+                "stablehlo.broadcast_in_dim", types, [scalar.results[0]], {"broadcast_dimensions": empty}
+            ).results[0]
+            continue
+        attributes = dict(inner.attributes.items())
+        new = emit.create(inner.name, types, [values.get(v, v) for v in inner.operands], attributes)
+        for old, value in zip(inner.results, new.results, strict=True):
+            values[old] = value
+        ip = emit.ip
+        r.rewriter.visit(new)
+        emit.ip = ip
+    returned = values[operations[-1].operands[0]]
+    scaled = r.rewriter.scaled.get(returned)
+    if scaled is None:
+        r.op.results[0].replace_all_uses_with(returned)
+    else:
+        r.result(scaled.scale, scaled.moments, data=scaled.data, indifferent=scaled.indifferent)
+    r.erase()
+
+
+__all__ = ["stablehlo"]

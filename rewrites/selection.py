@@ -1,0 +1,152 @@
+"""Selections: the members of the result come from several operands, which are brought to one scale.
+
+Members that are indifferent to scale (zeros, infinities, NaN) take any (paper, section 3.4 and appendix B).
+"""
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.emitter import Emitter
+from scalify_hlo.moments import Moments
+from scalify_hlo.oprewrite import OpRewrite
+from scalify_hlo.registry import rule
+from scalify_hlo.rewrites.additive import combined, constant_operand, finish_combined
+from scalify_hlo.scale import Scale
+from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.values import ScaledValue
+
+_LAW = {"family": "selection", "law": "f(s x, t y) = m f(x s/m, y t/m)", "scale": "m = max(s, t)"}
+# A constant member further out than this (a mask of -1e9) keeps the other's scale: it must not crush the rest.
+_MASK = 2.0**12
+
+
+def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
+    """Bring the members `indices` to one scale and declare the result."""
+    members = tuple(r.scaled(i) for i in indices)
+    live = [m for m in members if not m.indifferent]
+    if len(indices) == 2 and len(live) == 2:
+        for i, j in (indices, indices[::-1]):
+            number = r.splat(i)
+            if number is not None and (_mask(r, i, j, number) or constant_operand(r, i, r.scaled(j))):
+                other = r.scaled(j)
+                return r.result(other.scale, other.moments)
+    if not live:
+        for i, m in zip(indices, members, strict=True):
+            r.set_operand(i, m.data)
+        return r.result(members[0].scale, members[0].moments, indifferent=True)
+    moments = live[0].moments
+    for other in live[1:]:
+        moments = moments.mixed(other.moments)
+    if len(live) < len(members):
+        moments = Moments(moments.rms, moments.mean, moments.nonnegative and all(
+            m.indifferent and m.moments.nonnegative for m in members if m.indifferent))  # fmt: skip
+    finish_combined(r, combined(r, indices, members), moments)
+    return None
+
+
+def _mask(r: OpRewrite, index: int, other: int, number: float) -> bool:
+    """A far constant takes the other member's scale: s select(p, x, c/s), c/s saturated in narrow types."""
+    if abs(number) < _MASK:
+        return False
+    emit, member = r.emit, r.scaled(other)
+    info = r.info(index)
+    largest = (2.0 - 2.0**-10) * 2.0**info.max_exponent if info.element == "f16" else 3.0e38
+    if member.scale.is_constant:
+        quotient = number * 2.0**-member.scale.exponent
+        r.set_operand(index, emit.splat(member.data, max(-largest, min(largest, quotient))))
+    else:
+        if not member.scale.is_scalar:
+            return False
+        scalar = _scalar_quotient(emit, number, member.scale)
+        bounds = (emit.splat(scalar, b) for b in (-largest, largest))
+        low, high = bounds
+        scalar = emit.op("clamp", emit.scalar, low, scalar, high)
+        r.set_operand(index, emit.broadcast_like(emit.scale_as(scalar, info.element), member.data))
+    r.set_operand(other, member.data)
+    return True
+
+
+def _scalar_quotient(emit: Emitter, number: float, scale: Scale) -> ir.Value:
+    return emit.op("divide", emit.scalar, emit.splat(emit.scale_value(Scale()), number), emit.divisor(scale))
+
+
+# p ? s x : t y = m (p ? x s/m : y t/m)
+@rule("select", **_LAW, shaped=True, note="a far constant (a mask) takes the other member's scale")
+def select(r: OpRewrite) -> None:
+    select_members(r, (1, 2))
+
+
+# max(s x, s y) = s max(x, y), s > 0
+@rule("maximum", "minimum", **_LAW, shaped=True)
+def maximum(r: OpRewrite) -> None:
+    select_members(r, (0, 1))
+    result = r.rewriter.scaled[r.op.results[0]]
+    x, y = r.scaled(0), r.scaled(1)
+    either = (x.moments.nonnegative or y.moments.nonnegative) and r.name == "stablehlo.maximum"
+    if either and not result.moments.nonnegative:
+        # relu of a zero-mean Gaussian: mean 0.4, second moment 1/2
+        live = y if x.indifferent else x
+        moments = Moments(0.71 * live.moments.rms, max(0.4 * live.moments.rms, live.moments.mean), True)
+        r.result(result.scale, moments, data=result.data, indifferent=result.indifferent)
+
+
+# clamp(s a, s x, s b) = s clamp(a, x, b)
+@rule("clamp", **_LAW, shaped=True)
+def clamp(r: OpRewrite) -> None:
+    x = r.scaled(1)
+    ends = [r.scaled(i) for i in (0, 2)]
+    if any(e.scale.shape for e in ends) or (x.scale.shape and any(r.info(i).rank == 0 for i in (0, 2))):
+        for i in range(3):
+            flat = to_rank_0(r.rewriter, r.scaled(i))
+            r.inputs[i] = flat
+            r.set_operand(i, flat.data)
+    members = tuple(r.scaled(i) for i in range(3))
+    finish_combined(r, combined(r, (0, 1, 2), members), r.scaled(1).moments)
+
+
+@rule("concatenate", **_LAW)
+def concatenate(r: OpRewrite) -> None:
+    select_members(r, tuple(range(len(r.inputs))))
+
+
+# padding with s v and data s x: s pad(x, v)
+@rule("pad", "dynamic_pad", **_LAW)
+def pad(r: OpRewrite) -> None:
+    select_members(r, (0, 1))
+
+
+@rule("dynamic_update_slice", **_LAW, shaped=True,
+      note="in a loop, updating one slice of a stacked buffer: one slice of data and one slice of scale")  # fmt: skip
+def dynamic_update_slice(r: OpRewrite) -> None:
+    buffer, update = r.scaled(0), r.scaled(1)
+    dimension = _stacked_dimension(r)
+    if dimension is not None and not (update.indifferent and buffer.indifferent):
+        if buffer.scale.shape and all(n == 1 or d == dimension for d, n in enumerate(buffer.scale.shape)):
+            return _update_slice_and_scale(r, buffer, to_rank_0(r.rewriter, update), dimension)
+        if r.rewriter.is_carried(r.op.operands[0]) and buffer.scale != update.scale:
+            return _update_slice_and_scale(r, buffer, to_rank_0(r.rewriter, update), dimension)
+    flat = tuple(to_rank_0(r.rewriter, v) for v in (buffer, update))
+    for i, v in enumerate(flat):
+        r.inputs[i] = v
+        r.set_operand(i, v.data)
+    return select_members(r, (0, 1))
+
+
+def _stacked_dimension(r: OpRewrite) -> int | None:
+    """The dimension along which the update is one slice of the buffer, whole in all others; None if it is not."""
+    buffer, update = r.info(0).shape, r.info(1).shape
+    differing = [d for d, (m, n) in enumerate(zip(buffer, update, strict=True)) if m != n]
+    return differing[0] if len(differing) == 1 and update[differing[0]] == 1 else None
+
+
+def _update_slice_and_scale(r: OpRewrite, buffer: ScaledValue, update: ScaledValue, dimension: int) -> None:
+    emit = r.emit
+    rank = r.info(0).rank
+    shape = [r.info(0).shape[dimension] if d == dimension else 1 for d in range(rank)]
+    # Zeros never written carry the smallest scale.
+    scale = Scale(-126) if buffer.indifferent else buffer.scale
+    old = emit.broadcast_to(emit.scale_value(scale), shape)
+    new = emit.broadcast_to(emit.scale_value(Scale(-126) if update.indifferent else update.scale), [1] * rank)
+    indices = list(r.op.operands)[2:]
+    scales = emit.create("stablehlo.dynamic_update_slice", [old.type], [old, new, *indices]).results[0]
+    r.set_operand(0, buffer.data)
+    r.set_operand(1, update.data)
+    r.result(emit.as_scale(scales), buffer.moments.mixed(update.moments))

@@ -1,0 +1,142 @@
+"""Compile-time facts of plain values: constants and what data movement and simple arithmetic makes of them.
+
+The facts are found by walking back from a plain value when a scaled one meets it, so that subgraphs that never
+meet a scaled value cost nothing.
+"""
+
+import math
+
+import numpy as np
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.moments import Moments, of_constant
+from scalify_hlo.types import tensor_info
+from scalify_hlo.values import UNKNOWN, PlainFacts
+
+# Operations that rearrange or repeat elements: a splat stays the same splat.
+_MOVES = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "broadcast_in_dim", "dynamic_broadcast_in_dim", "broadcast", "reshape", "dynamic_reshape", "transpose",
+        "slice", "dynamic_slice", "real_dynamic_slice", "reverse", "gather", "dynamic_gather",
+        "optimization_barrier", "reduce_precision",
+    )
+)  # fmt: skip
+_UNARY = {
+    "stablehlo.negate": lambda x: -x,
+    "stablehlo.abs": abs,
+    "stablehlo.sqrt": lambda x: math.sqrt(x) if x >= 0 else math.nan,
+    "stablehlo.rsqrt": lambda x: 1 / math.sqrt(x) if x > 0 else math.inf,
+}
+_BINARY = {
+    "stablehlo.add": lambda x, y: x + y,
+    "stablehlo.subtract": lambda x, y: x - y,
+    "stablehlo.multiply": lambda x, y: x * y,
+    "stablehlo.divide": lambda x, y: x / y if y else math.nan,
+    "stablehlo.maximum": max,
+    "stablehlo.minimum": min,
+}
+# A dense constant larger than this is not read: its magnitude stays unknown.
+_LARGEST_READ = 1 << 20
+_DEPTH = 12
+
+
+class FactFinder:
+    """Facts of the plain values of one function. Function arguments may come with facts from their caller."""
+
+    def __init__(self) -> None:
+        self.known: dict[ir.Value, PlainFacts] = {}
+
+    def of(self, value: ir.Value, depth: int = _DEPTH) -> PlainFacts:
+        """What is known of a plain value; UNKNOWN for block arguments and opaque operations."""
+        found = self.known.get(value)
+        if found is None:
+            found = self._derive(value, depth) if depth else UNKNOWN
+            self.known[value] = found
+        return found
+
+    def _derive(self, value: ir.Value, depth: int) -> PlainFacts:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return UNKNOWN
+        op = owner.operation
+        name = op.name
+        if name == "stablehlo.constant":
+            return _of_dense(op.attributes["value"], value.type)
+        if name in _MOVES:
+            return self.of(op.operands[0], depth - 1)
+        if name == "stablehlo.convert":
+            return self._of_convert(op.operands[0], value, depth)
+        if name == "stablehlo.iota":
+            return _of_iota(op, value)
+        if name in _UNARY:
+            x = self.of(op.operands[0], depth - 1)
+            return _splat(_UNARY[name](x.splat), value) if x.splat is not None else UNKNOWN
+        if name in _BINARY:
+            x, y = (self.of(operand, depth - 1) for operand in op.operands)
+            if x.splat is not None and y.splat is not None:
+                return _splat(_BINARY[name](x.splat, y.splat), value)
+        if name == "stablehlo.select":
+            x, y = (self.of(operand, depth - 1) for operand in list(op.operands)[1:])
+            if x.indifferent and y.indifferent:
+                return PlainFacts(indifferent=True)
+            if x.moments and y.moments and not (x.indifferent or y.indifferent):
+                return PlainFacts(moments=x.moments.mixed(y.moments))
+        return UNKNOWN
+
+    def _of_convert(self, source: ir.Value, value: ir.Value, depth: int) -> PlainFacts:
+        facts = self.of(source, depth - 1)
+        if facts.splat is not None:
+            return _splat(facts.splat, value)
+        if tensor_info(source.type).element == "i1":
+            # A mask: zeros and ones, half and half for want of knowledge.
+            return PlainFacts(moments=Moments(math.sqrt(0.5), 0.5, True))
+        return facts
+
+
+def _splat(number: float, value: ir.Value) -> PlainFacts:
+    """Facts of a tensor whose elements all equal `number`, rounded to its element type."""
+    element = tensor_info(value.type).element
+    if element == "f32":
+        with np.errstate(over="ignore"):
+            number = float(np.float32(number))
+    elif element == "f16":
+        with np.errstate(over="ignore"):
+            number = float(np.float16(number))
+    elif element not in ("f64", "bf16") and not element.startswith(("i", "ui")):
+        return UNKNOWN
+    indifferent = number == 0 or not math.isfinite(number)
+    return PlainFacts(number, indifferent, None if indifferent else of_constant(number))
+
+
+def _of_dense(attribute: ir.Attribute, type_: ir.Type) -> PlainFacts:
+    info = tensor_info(type_)
+    if not isinstance(attribute, ir.DenseElementsAttr):
+        return UNKNOWN
+    if attribute.is_splat:
+        element = attribute.get_splat_value()
+        number = getattr(element, "value", None)
+        if isinstance(number, (int, float)):
+            indifferent = number == 0 or not math.isfinite(number)
+            return PlainFacts(float(number), indifferent, None if indifferent else of_constant(number))
+        return UNKNOWN
+    if info.element not in ("f32", "f64", "f16") or info.size > _LARGEST_READ:
+        return UNKNOWN
+    array = np.asarray(attribute).astype(np.float64)
+    finite = array[np.isfinite(array)]
+    if not finite.any():
+        return PlainFacts(indifferent=True)
+    return PlainFacts(moments=_moments_of(finite))
+
+
+def _moments_of(array: np.ndarray) -> Moments:
+    return Moments(float(np.sqrt(np.mean(array**2))), float(np.mean(array)), bool((array >= 0).all()))
+
+
+def _of_iota(op: ir.Operation, value: ir.Value) -> PlainFacts:
+    info = tensor_info(value.type)
+    size = info.shape[ir.IntegerAttr(op.attributes["iota_dimension"]).value]
+    if size <= 1:
+        return UNKNOWN if size < 0 else _splat(0.0, value)
+    # 0, 1, ..., n-1: mean (n-1)/2, mean square (n-1)(2n-1)/6
+    return PlainFacts(moments=Moments(math.sqrt((size - 1) * (2 * size - 1) / 6), (size - 1) / 2, True))

@@ -1,0 +1,295 @@
+"""The functions of a module: private ones are specialised per signature, once each."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic
+from scalify_hlo.moments import UNIT, Moments
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.rewriter import Rewriter
+from scalify_hlo.scale import Scale, Symbol
+from scalify_hlo.types import tensor_info
+from scalify_hlo.values import PlainFacts, ScaledValue
+
+MARKER_PREFIX = "scalify."
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaledParameter:
+    """How one argument is scaled: 2^exponent * product of the parameters `factors`, or indifferent."""
+
+    exponent: float
+    factor: int | None  # index of a distinct run-time factor, None for a constant scale
+    shape: tuple[int, ...] = ()
+    indifferent: bool = False
+    moments: Moments = UNIT
+
+
+@dataclasses.dataclass(frozen=True)
+class PlainParameter:
+    """An argument without a scale; what the caller knows of it."""
+
+    facts: PlainFacts
+
+
+Parameter = ScaledParameter | PlainParameter
+Signature = tuple[Parameter, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class ResultForm:
+    """How one result of a specialised function is scaled; None scale: the extra result `extra` holds it."""
+
+    scaled: bool
+    scale: Scale | None = None  # in terms of the callee's factor symbols
+    extra: int | None = None
+    moments: Moments = UNIT
+    indifferent: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Specialised:
+    """A private function rewritten for one signature.
+
+    used_factors: which of the signature's factors the function takes as extra arguments, in order.
+    symbols: the callee's symbol of each factor.
+    """
+
+    name: str
+    results: tuple[ResultForm, ...]
+    used_factors: tuple[int, ...]
+    symbols: tuple[Symbol, ...]
+    extra_types: tuple[ir.Type, ...]
+
+
+class FunctionTable:
+    """All functions of a module, their specialisations, and what was found wrong."""
+
+    def __init__(self, module: ir.Module, options: ScalifyOptions):
+        self.module = module
+        self.options = options
+        self.errors: list[Diagnostic] = []
+        self.remarks: list[Diagnostic] = []
+        self.by_name: dict[str, ir.Operation] = {}
+        self.tensors: list[tuple[ir.Value, ir.Value]] | None = None
+        for op in module.body.operations:
+            if op.operation.name == "func.func":
+                self.by_name[ir.StringAttr(op.attributes["sym_name"]).value] = op.operation
+        self._originals = {name: op for name, op in self.by_name.items()}
+        self._specialised: dict[tuple[str, Signature], Specialised] = {}
+        self._active: set[str] = set()
+        self._markers: dict[str, bool] = {}
+
+    # --- marker composites ------------------------------------------------------------------------------------
+
+    def is_marker(self, op: ir.Operation) -> bool:
+        """Whether an operation is one of the composites by which a program controls its scales."""
+        return op.name == "stablehlo.composite" and ir.StringAttr(op.attributes["name"]).value.startswith(MARKER_PREFIX)
+
+    def contains_marker(self, op: ir.Operation) -> bool:
+        """Whether a marker composite occurs inside `op` or a function that it calls."""
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    inner = inner.operation
+                    if self.is_marker(inner) or self.calls_marker(inner) or self.contains_marker(inner):
+                        return True
+        return False
+
+    def calls_marker(self, op: ir.Operation) -> bool:
+        """Whether `op` calls a function that contains a marker composite."""
+        if op.name == "func.call":
+            callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        elif op.name == "stablehlo.composite":
+            callee = ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value
+        else:
+            return False
+        if callee not in self._markers:
+            self._markers[callee] = False  # a recursive call adds nothing
+            function = self.by_name.get(callee)
+            self._markers[callee] = function is not None and self.contains_marker(function)
+        return self._markers[callee]
+
+    # --- specialisation ---------------------------------------------------------------------------------------
+
+    def specialise(self, callee: str, signature: Signature) -> Specialised:
+        """The function `callee` rewritten for `signature`; made on first use."""
+        key = (callee, signature)
+        found = self._specialised.get(key)
+        if found is None:
+            found = self._specialise(callee, signature)
+            self._specialised[key] = found
+        return found
+
+    def _fresh_name(self, callee: str) -> str:
+        number = 0
+        while (name := f"{callee}_scaled" + (f"_{number}" if number else "")) in self.by_name:
+            number += 1
+        return name
+
+    def _specialise(self, callee: str, signature: Signature) -> Specialised:
+        original = self.by_name[callee]
+        clone = original.clone(ip=ir.InsertionPoint(self.module.body))
+        name = self._fresh_name(callee)
+        clone.attributes["sym_name"] = ir.StringAttr.get(name)
+        self.by_name[name] = clone
+        block = clone.regions[0].blocks[0]
+        originals = list(block.arguments)
+
+        shapes: dict[int, tuple[int, ...]] = {}
+        for parameter in signature:
+            if isinstance(parameter, ScaledParameter) and parameter.factor is not None:
+                shapes[parameter.factor] = parameter.shape
+        f32 = ir.F32Type.get()
+        factor_arguments = [
+            block.add_argument(ir.RankedTensorType.get(list(shapes[i]), f32), clone.location) for i in sorted(shapes)
+        ]
+        rewriter = Rewriter(clone, self.options, self)
+        symbols = [rewriter.emit.symbol(value) for value in factor_arguments]
+        for argument, parameter in zip(originals, signature, strict=True):
+            if isinstance(parameter, PlainParameter):
+                rewriter.facts.known[argument] = parameter.facts
+                continue
+            factors = ((symbols[parameter.factor], 1),) if parameter.factor is not None else ()
+            scale = Scale(parameter.exponent, factors)
+            rewriter.define(argument, ScaledValue(argument, scale, parameter.moments, parameter.indifferent))
+        terminator = rewriter.block(block)
+        rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
+        results, extras = self._results(rewriter, terminator, set(symbols))
+        rewriter.finish()
+
+        used = tuple(i for i, value in enumerate(factor_arguments) if any(True for _ in value.uses))
+        for i in reversed(range(len(factor_arguments))):
+            if i not in used:
+                block.erase_argument(len(originals) + i)
+        retype(clone)
+        return Specialised(name, results, used, tuple(symbols), tuple(value.type for value in extras))
+
+    def _results(
+        self, rewriter: Rewriter, terminator: ir.Operation, symbols: set[Symbol]
+    ) -> tuple[tuple[ResultForm, ...], list[ir.Value]]:
+        """Replace the operands of a function's return by data, and add the scales that callers cannot know."""
+        forms: list[ResultForm] = []
+        operands: list[ir.Value] = []
+        extras: list[ir.Value] = []
+        extra_of: dict[Any, int] = {}
+        for value in terminator.operands:
+            scaled = rewriter.scaled.get(value)
+            if scaled is None:
+                operands.append(value)
+                forms.append(ResultForm(False))
+                continue
+            operands.append(scaled.data)
+            common: dict[str, Any] = {"moments": scaled.moments, "indifferent": scaled.indifferent}
+            if all(symbol in symbols for symbol, _ in scaled.scale.factors):
+                forms.append(ResultForm(True, scaled.scale, **common))
+                continue
+            product = Scale(0, scaled.scale.factors)
+            if product not in extra_of:
+                extra_of[product] = len(extras)
+                extras.append(rewriter.emit.scale_value(product))
+            forms.append(ResultForm(True, Scale(scaled.scale.exponent), extra_of[product], **common))
+        replace_terminator(terminator, [*operands, *extras])
+        return tuple(forms), extras
+
+    def remove_unused(self) -> None:
+        """Erase private functions that nothing refers to any more."""
+        while True:
+            used = set[str]()
+            for function in self.by_name.values():
+                collect_references(function, used)
+            dead = [
+                name
+                for name, function in self.by_name.items()
+                if name not in used and is_private(function)
+            ]
+            if not dead:
+                return
+            for name in dead:
+                self.by_name.pop(name).erase()
+
+
+def collect_references(op: ir.Operation, names: set[str]) -> None:
+    """Add the names of all functions that operations inside `op` refer to."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                inner = inner.operation
+                if inner.name in ("func.call", "stablehlo.composite", "stablehlo.custom_call"):
+                    for attribute in inner.attributes.values():
+                        _collect(attribute, names)
+                if len(inner.regions):
+                    collect_references(inner, names)
+
+
+def _collect(attribute: ir.Attribute, names: set[str]) -> None:
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
+        names.add(attribute.value)
+    elif isinstance(attribute, ir.ArrayAttr):
+        for element in attribute:
+            _collect(element, names)
+    elif isinstance(attribute, ir.DictAttr):
+        for named in attribute:
+            _collect(named.attr, names)
+
+
+def is_private(function: ir.Operation) -> bool:
+    """Whether a func.func is private."""
+    attributes = function.attributes
+    return "sym_visibility" in attributes and ir.StringAttr(attributes["sym_visibility"]).value == "private"
+
+
+def replace_terminator(terminator: ir.Operation, operands: Sequence[ir.Value]) -> None:
+    """Give a block's terminator other operands."""
+    ir.Operation.create(terminator.name, [], operands, loc=terminator.location, ip=ir.InsertionPoint(terminator))
+    terminator.erase()
+
+
+def retype(function: ir.Operation) -> None:
+    """Make a function's type follow its block arguments and its return; drops attributes that no longer fit."""
+    block = function.regions[0].blocks[0]
+    terminator = block.operations[len(block.operations) - 1]
+    inputs = [argument.type for argument in block.arguments]
+    results = [operand.type for operand in terminator.operands]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+    for name, count in (("arg_attrs", len(inputs)), ("res_attrs", len(results))):
+        if name in function.attributes:
+            kept = list(function.attributes[name])[:count]
+            kept += [ir.DictAttr.get({})] * (count - len(kept))
+            function.attributes[name] = ir.ArrayAttr.get(kept)
+
+
+def call_signature(
+    rewriter: Rewriter, operands: Sequence[ir.Value], inputs: Sequence[ScaledValue | None]
+) -> tuple[Signature, list[Scale]]:
+    """The signature of a call and the run-time factors, in order, that it may have to pass."""
+    factors: list[Scale] = []
+    index: dict[Any, int] = {}
+    parameters: list[Parameter] = []
+    for operand, scaled in zip(operands, inputs, strict=True):
+        if scaled is None:
+            facts = rewriter.facts_of(operand) if tensor_info(operand.type).carries_scale else PlainFacts()
+            parameters.append(PlainParameter(facts))
+            continue
+        factor = None
+        if scaled.scale.factors:
+            product = Scale(0, scaled.scale.factors)
+            if product not in index:
+                index[product] = len(factors)
+                factors.append(product)
+            factor = index[product]
+        parameters.append(
+            ScaledParameter(scaled.scale.exponent, factor, scaled.scale.shape, scaled.indifferent, coarse(scaled.moments))
+        )
+    return tuple(parameters), factors
+
+
+def coarse(moments: Moments) -> Moments:
+    """Moments rounded, so that calls with nearly equal operands share one specialised function."""
+    if moments == UNIT:
+        return UNIT
+    rms = 2.0 ** round(moments.log2)
+    ratio = round(4 * moments.mean / moments.rms) / 4 if moments.rms else 0.0
+    return Moments(rms, ratio * rms, moments.nonnegative)

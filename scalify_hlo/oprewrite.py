@@ -1,0 +1,202 @@
+"""The vocabulary of rules: what a rule can ask of an operation and declare of its results."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.emitter import Emitter
+from scalify_hlo.moments import UNIT, Moments
+from scalify_hlo.plain import unscaled, wide_element
+from scalify_hlo.scale import ONE, SMALLEST, Scale, round_log2
+from scalify_hlo.types import TensorInfo, tensor_info
+from scalify_hlo.values import ScaledValue
+
+if TYPE_CHECKING:
+    from scalify_hlo.rewriter import Rewriter
+
+# Elementwise results are brought back to unit scaling when their RMS is further than this from 1; sums and
+# products over a dimension always are.
+_SLACK = 3.0
+
+
+class Unsupported(Exception):
+    """Raised by a rule for a form of its operation that it cannot rewrite; the message says which and why."""
+
+
+class OpRewrite:
+    """One operation under rewriting. Its operands have been replaced by the data of their scaled forms.
+
+    inputs: per operand its scaled form, None where the operand is plain.
+    """
+
+    __slots__ = ("emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
+
+    def __init__(self, rewriter: "Rewriter", op: ir.Operation, name: str, inputs: list[ScaledValue | None]):
+        self.rewriter = rewriter
+        self.op = op
+        self.name = name
+        self.inputs = inputs
+        self.emit: Emitter = rewriter.emit
+        self.erased = False
+        self.on_values = False  # the operation computes on unscaled values (see `combined`)
+
+    # --- operands ---------------------------------------------------------------------------------------------
+
+    def scaled(self, index: int) -> ScaledValue:
+        """The scaled form of operand `index`; a plain operand gets a constant scale from what is known of it."""
+        found = self.inputs[index]
+        if found is None:
+            found = self.rewriter.as_scaled(self.op.operands[index])
+        return found
+
+    def operand(self, index: int) -> ir.Value:
+        """The SSA value of operand `index` as it is now."""
+        return self.op.operands[index]
+
+    def set_operand(self, index: int, value: ir.Value) -> None:
+        """Replace operand `index`."""
+        self.op.operands[index] = value
+
+    def info(self, index: int) -> TensorInfo:
+        """Element type and shape of operand `index`."""
+        return tensor_info(self.op.operands[index].type)
+
+    def result_info(self, index: int = 0) -> TensorInfo:
+        """Element type and shape of result `index`."""
+        return tensor_info(self.op.results[index].type)
+
+    def plain(self, index: int, element: str | None = None) -> ir.Value:
+        """The value of operand `index`, data * scale; in `element`, by default a type wide enough for it."""
+        found = self.inputs[index]
+        value = self.op.operands[index]
+        if found is None:
+            info = tensor_info(value.type)
+            return self.emit.convert(value, element or wide_element(info.element)) if info.is_float else value
+        return unscaled(self.rewriter, found, element=element)
+
+    def splat(self, index: int) -> float | None:
+        """The number that all elements of a plain operand equal, if known."""
+        return None if self.inputs[index] is not None else self.rewriter.facts_of(self.op.operands[index]).splat
+
+    def attribute_ints(self, name: str) -> list[int]:
+        """An integer array attribute; [] when absent."""
+        if name not in self.op.attributes:
+            return []
+        return [int(n) for n in self.op.attributes[name]]
+
+    # --- results ----------------------------------------------------------------------------------------------
+
+    def result(
+        self,
+        scale: Scale,
+        moments: Moments = UNIT,
+        *,
+        index: int = 0,
+        data: ir.Value | None = None,
+        indifferent: bool = False,
+    ) -> None:
+        """Declare result `index` to be `data` (by default the operation's own result) * scale."""
+        value = self.op.results[index]
+        self.rewriter.define(
+            value, ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent)
+        )
+
+    def settled(
+        self, scale: Scale, moments: Moments, *, index: int = 0, data: ir.Value | None = None, slack: float = _SLACK
+    ) -> None:
+        """Declare a result after bringing its data back to unit scaling, if they are further than `slack` from it.
+
+        moments: of the data as the operation gives them. The factor is a power of two, so no bit changes.
+        """
+        growth = moments.log2
+        if abs(growth) >= slack:
+            exponent = round_log2(growth, self.rewriter.options.rounding)
+            if exponent:
+                value = self.op.results[index] if data is None else data
+                with self.after():
+                    data = self.emit.rescale(value, Scale(-exponent))
+                scale, moments = scale.shifted(exponent), moments.shifted(-exponent)
+        self.result(scale, moments, index=index, data=data)
+
+    def plain_result(self, data: ir.Value, moments: Moments = UNIT, index: int = 0) -> None:
+        """Declare result `index` to be an unscaled float value, converted to the result's element type."""
+        value = self.op.results[index]
+        self.result(ONE, moments, index=index, data=self.emit.convert(data, tensor_info(value.type).element))
+
+    @contextmanager
+    def after(self) -> Iterator[None]:
+        """Emission after the operation instead of before it."""
+        with self.emit.at(ir.InsertionPoint.after(self.op)):
+            yield
+
+    def erase(self) -> None:
+        """The operation has been replaced; it is erased once nothing uses it."""
+        self.rewriter.dead.append(self.op)
+        self.erased = True
+
+    def rebuilt(self, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> ir.Operation:
+        """The same operation on other operands and with other result types; the old one is to be erased."""
+        attributes = dict(self.op.attributes.items())
+        self.erase()
+        return self.emit.create(self.name, types, operands, attributes)
+
+    def through_plain(self) -> None:
+        """Compute the operation on recombined values, in its own element types; float results are plain."""
+        for i, found in enumerate(self.inputs):
+            if found is not None:
+                self.set_operand(i, self.plain(i, self.info(i).element))
+        for i, result in enumerate(self.op.results):
+            if tensor_info(result.type).carries_scale:
+                self.result(ONE, index=i)
+
+    # --- bringing operands to one scale -----------------------------------------------------------------------
+
+    def common_scale(self, members: Sequence[ScaledValue]) -> Scale:
+        """The largest scale of several values, those that are indifferent to scale not counted."""
+        scales = [member.scale for member in members if not member.indifferent]
+        return self.emit.maximum(scales) if scales else members[0].scale
+
+    def bring(self, member: ScaledValue, scale: Scale) -> ir.Value:
+        """The data of a value at another scale: data * (scale of the value / scale)."""
+        if member.indifferent:
+            return member.data
+        return self.emit.rescale(member.data, member.scale / scale)
+
+    def aligned(self, indices: Sequence[int], scale: Scale | None = None) -> Scale:
+        """Bring the operands `indices` to one scale (by default their largest) and return it."""
+        members = [self.scaled(i) for i in indices]
+        scale = self.common_scale(members) if scale is None else scale
+        for i, member in zip(indices, members, strict=True):
+            data = self.bring(member, scale)
+            if data != self.op.operands[i]:
+                self.op.operands[i] = data
+        return scale
+
+    def smallest(self) -> Scale:
+        """The scale of a tensor of zeros that nothing else gives a scale."""
+        return SMALLEST
+
+    # --- printing ---------------------------------------------------------------------------------------------
+
+    def stamp(self, family: str) -> None:
+        """Record the rule and the scales chosen as attributes of the operation (`--print-rules`)."""
+        attributes = self.op.attributes
+        attributes["scalify.rule"] = ir.StringAttr.get(family)
+        known = [self.rewriter.scaled.get(result) for result in self.op.results]
+        texts = [ir.StringAttr.get(describe(k) if k else "plain") for k in known]
+        if texts:
+            attributes["scalify.scale"] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)
+
+
+def describe(value: ScaledValue) -> str:
+    """Scale and assumed moments of a value, as `--print-rules` shows them."""
+    if value.indifferent:
+        return "any"
+    moments = value.moments
+    parts = [str(value.scale), f"rms={moments.rms:.3g}"]
+    if moments.mean:
+        parts.append(f"mean={moments.mean:.3g}")
+    if moments.nonnegative:
+        parts.append("nonnegative")
+    return " ".join(parts)

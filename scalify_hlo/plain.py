@@ -1,0 +1,71 @@
+"""Between plain and scaled: the scaled form of a plain value, and the plain value of a scaled one."""
+
+import math
+from typing import TYPE_CHECKING
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.moments import of_constant
+from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.types import tensor_info
+from scalify_hlo.values import ScaledValue
+
+if TYPE_CHECKING:
+    from scalify_hlo.rewriter import Rewriter
+
+# A plain tensor of known magnitude is brought to unit scaling when its RMS is further than this from 1.
+_FAR = 6
+
+
+def split_constant(number: float, *, mantissa_from_one: bool) -> tuple[float, int]:
+    """(mantissa, exponent) with mantissa * 2^exponent = number.
+
+    mantissa_from_one: |mantissa| in [1, 2), the floating-point split of the paper, section 3.4. Otherwise
+    |mantissa| in [sqrt(1/2), sqrt(2)), the power of two nearest to the number: 0.9 = 0.9 * 2^0. With the former
+    (0.9 = 1.8 * 2^-1) the scale of a decaying average halves at every step while its data nearly double.
+    """
+    log2 = math.log2(abs(number))
+    exponent = math.floor(log2) if mantissa_from_one else math.floor(log2 + 0.5)
+    return number * 2.0**-exponent if abs(exponent) < 1000 else math.ldexp(number, -exponent), exponent
+
+
+def scaled_form(rewriter: "Rewriter", value: ir.Value) -> ScaledValue:
+    """A plain float tensor as data * scale, the scale a constant found at compile time (paper, section 3.4)."""
+    facts = rewriter.facts_of(value)
+    if facts.indifferent:
+        return ScaledValue(value, ONE, rewriter.moments(of_constant(facts.splat or 0.0)), indifferent=True)
+    if facts.splat is not None:
+        mantissa, exponent = split_constant(facts.splat, mantissa_from_one=rewriter.options.rules == "paper")
+        data = rewriter.emit.splat(value, mantissa) if exponent else value
+        return ScaledValue(data, Scale(exponent), rewriter.moments(of_constant(mantissa)))
+    if facts.moments is None:
+        return ScaledValue(value, ONE)
+    exponent = round(facts.moments.log2)
+    if abs(exponent) < _FAR:
+        return ScaledValue(value, ONE, rewriter.moments(facts.moments))
+    data = rewriter.emit.rescale(value, Scale(-exponent))
+    return ScaledValue(data, Scale(exponent), rewriter.moments(facts.moments.shifted(-exponent)))
+
+
+def wide_element(element: str) -> str:
+    """The element type in which an unscaled value of `element` cannot overflow when its scale is a f32.
+
+    bf16 has the range of f32 and stays; f16 and f8 widen to f32.
+    """
+    return element if element in ("f32", "f64", "bf16") or element.startswith("complex") else "f32"
+
+
+def unscaled(rewriter: "Rewriter", scaled: ScaledValue, *, element: str | None = None) -> ir.Value:
+    """data * scale, in `element` (by default wide enough: f32 for f16 and f8)."""
+    emit = rewriter.emit
+    element = element or wide_element(tensor_info(scaled.data.type).element)
+    if scaled.indifferent:
+        return emit.convert(scaled.data, element)
+    key = ("unscaled", scaled.data, scaled.scale, element)
+    found = emit.scope.cache.get(key)
+    if found is None:
+        # Round once: widen, multiply, and narrow only at the end.
+        own = tensor_info(scaled.data.type).element
+        wide = wide_element(own)
+        found = emit.convert(emit.rescale(emit.convert(scaled.data, wide), scaled.scale), element)
+        emit.scope.cache[key] = found
+    return found

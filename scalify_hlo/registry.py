@@ -1,0 +1,130 @@
+"""The table of rules: which rule rewrites which operation.
+
+A rule is a function of an `OpRewrite` (see scalify_hlo.rewriter) registered with the law it uses. The table is
+data: the operator documentation, `scalify-opt --list-rules` and the completeness test read it.
+"""
+
+import dataclasses
+import functools
+import importlib
+import importlib.metadata
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from scalify_hlo.rewriter import OpRewrite
+
+Family = Literal[
+    "homogeneous", "multiplicative", "additive", "contraction", "accumulation", "selection", "nonlinear",
+    "predicate", "opaque", "structural",
+]  # fmt: skip
+RuleFunction = Callable[["OpRewrite"], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """How one operation is rewritten.
+
+    op: full name, such as "stablehlo.add".
+    law: the identity that the rule uses, in terms of scales s, t and data x, y.
+    scale: the scale of the result.
+    exact: the result recombines to the same bits in f32 for power-of-two scales (promise P2).
+    note: why not, or what else a user should know.
+    shaped: the rule handles scales with a shape; for the others the driver brings operands to one scale first.
+    apply: declares the results of an OpRewrite.
+    """
+
+    op: str
+    family: Family
+    law: str
+    scale: str
+    exact: bool
+    note: str
+    shaped: bool
+    apply: RuleFunction
+
+    @property
+    def source(self) -> str:
+        """File and line of the rule."""
+        function = inspect.unwrap(self.apply)
+        while isinstance(function, functools.partial):
+            function = function.func
+        return f"{function.__module__}:{function.__code__.co_firstlineno}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """An operation that has no scaled form, with the reason. It passes through when nothing scaled reaches it."""
+
+    op: str
+    reason: str
+
+
+_rules: dict[str, Rule] = {}
+_refusals: dict[str, Refusal] = {}
+# One module a family. An operation's rule is found in ten seconds: by its family, or by grep for its name.
+_FAMILIES = (
+    "homogeneous", "multiplicative", "additive", "contraction", "selection", "nonlinear",
+    "predicate", "opaque", "control_flow", "regions", "complex_numbers", "linear_algebra", "collectives",
+    "dynamic_shapes", "composites", "custom_calls",
+)  # fmt: skip
+
+
+class DuplicateRuleError(Exception):
+    """Two rules for one operation; names both."""
+
+
+def rule(
+    *ops: str,
+    family: Family,
+    law: str,
+    scale: str,
+    exact: bool = True,
+    note: str = "",
+    shaped: bool = False,
+    replace: bool = False,
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a function as the rule of `ops` ("negate" stands for "stablehlo.negate").
+
+    Raises DuplicateRuleError when an operation has a rule already, unless `replace` is set (for plugins).
+    """
+
+    def register(function: RuleFunction) -> RuleFunction:
+        for op in ops:
+            name = op if "." in op else f"stablehlo.{op}"
+            new = Rule(name, family, law, scale, exact, note, shaped, function)
+            if name in _rules and not replace:
+                raise DuplicateRuleError(f"two rules for {name}: {_rules[name].source} and {new.source}")
+            _rules[name] = new
+        return function
+
+    return register
+
+
+def refuse(*ops: str, reason: str) -> None:
+    """List operations that cannot be rewritten, with the reason shown to users."""
+    for op in ops:
+        name = op if "." in op else f"stablehlo.{op}"
+        _refusals[name] = Refusal(name, reason)
+
+
+@functools.cache
+def load() -> None:
+    """Load the rules of this package and of plugins (entry points of the group `scalify_hlo.rules`)."""
+    for family in _FAMILIES:
+        importlib.import_module(f"scalify_hlo.rewrites.{family}")
+    for entry in importlib.metadata.entry_points(group="scalify_hlo.rules"):
+        entry.load()
+
+
+def rules() -> dict[str, Rule]:
+    """Every rule by operation name."""
+    load()
+    return _rules
+
+
+def refusals() -> dict[str, Refusal]:
+    """Every listed refusal by operation name."""
+    load()
+    return _refusals

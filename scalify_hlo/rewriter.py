@@ -1,0 +1,263 @@
+"""The driver: walks a function in order and lets the rule of each operation rewrite it in place.
+
+In place means: where a rule keeps the operation, the operation stays as it is and its result becomes the *data*
+of the result; only the symbolic scale beside it changes. Values that depend on no scaled input are not touched.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.emitter import Emitter, Scope
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.facts import FactFinder
+from scalify_hlo.moments import UNIT, Moments
+from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.registry import refusals, rules
+from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.values import PlainFacts, ScaledValue
+
+if TYPE_CHECKING:
+    from scalify_hlo.functions import FunctionTable
+
+# Operations whose regions may use values of the surrounding function.
+_CAPTURING = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
+
+
+class Rewriter:
+    """Rewrites one function body."""
+
+    def __init__(self, function: ir.Operation, options: ScalifyOptions, functions: "FunctionTable"):
+        self.function = function
+        self.options = options
+        self.functions = functions
+        entry = function.regions[0].blocks[0]
+        self.emit = Emitter(entry, function.location)
+        self.scaled: dict[ir.Value, ScaledValue] = {}
+        self.facts = FactFinder()
+        self.dead: list[ir.Operation] = []
+        self.closed: list[ir.Operation] = []  # what was emitted in regions
+        self._journals: list[list[ir.Value]] = []
+        self._rules = rules()
+        self._carried: set[ir.Value] = set()
+        self._scopes: dict[ir.Operation, Scope] = {}
+
+    # --- what is known of values ------------------------------------------------------------------------------
+
+    def define(self, value: ir.Value, scaled: ScaledValue) -> None:
+        """Record the scaled form of a value of the original program."""
+        self.scaled[value] = scaled
+        if self._journals:
+            self._journals[-1].append(value)
+
+    def facts_of(self, value: ir.Value) -> PlainFacts:
+        """Compile-time facts of a plain value."""
+        if self._journals and value not in self.facts.known:
+            self._journals[-1].append(value)
+        return self.facts.of(value)
+
+    # --- blocks -----------------------------------------------------------------------------------------------
+
+    def block(self, block: ir.Block) -> ir.Operation:
+        """Rewrite the operations of a block in order; the terminator is left to the caller and returned."""
+        operations = [op.operation for op in block.operations]
+        for op in operations[:-1]:
+            self.visit(op)
+        return operations[-1]
+
+    def in_block(self, block: ir.Block, anchor: ir.Operation, action: Callable[[ir.Operation], None],
+                 *, isolated: bool = False) -> None:  # fmt: skip
+        """Rewrite a block, then emit what `action` (given the terminator) needs at its end, in its scope."""
+        emit = self.emit
+        saved = emit.ip, emit.scope, emit.location
+        emit.scope = Scope(block, emit.scope.depth + 1, emit.scope, anchor, isolated)
+        try:
+            terminator = self.block(block)
+            self._scopes[terminator] = emit.scope
+            emit.ip, emit.location = ir.InsertionPoint(terminator), terminator.location
+            action(terminator)
+        finally:
+            self.closed.extend(emit.scope.emitted)
+            emit.ip, emit.scope, emit.location = saved
+
+    def at_end(self, terminator: ir.Operation, anchor: ir.Operation, action: Callable[[ir.Operation], None]) -> None:
+        """Emit at the end of a block of `anchor` that has been rewritten already."""
+        emit = self.emit
+        saved = emit.ip, emit.scope, emit.location
+        emit.scope = self._scopes.get(terminator) or Scope(terminator.block, emit.scope.depth + 1, emit.scope, anchor)
+        emit.ip, emit.location = ir.InsertionPoint(terminator), terminator.location
+        try:
+            action(terminator)
+        finally:
+            emit.ip, emit.scope, emit.location = saved
+
+    def mark_carried(self, value: ir.Value) -> None:
+        """Note that a block argument is carried by a loop: slices of it are updated with scales of their own."""
+        self._carried.add(value)
+        if self._journals:
+            self._journals[-1].append(value)
+
+    def is_carried(self, value: ir.Value) -> bool:
+        """Whether a value is carried by a loop."""
+        return value in self._carried
+
+    def attempt(self) -> "Attempt":
+        """Start a rewriting that may be taken back (a loop body before its fixpoint)."""
+        return Attempt(self)
+
+    def visit(self, op: ir.Operation) -> None:
+        """Rewrite one operation in place."""
+        inputs: list[ScaledValue | None] | None = None
+        operands = op.operands
+        scaled = self.scaled
+        for i, operand in enumerate(operands):
+            found = scaled.get(operand)
+            if found is not None:
+                if inputs is None:
+                    inputs = [None] * len(operands)
+                inputs[i] = found
+                if found.data is not operand and found.data != operand:
+                    operands[i] = found.data
+        name = op.name
+        if inputs is None:
+            if not self._reached(op, name):
+                return
+            inputs = [None] * len(operands)
+        rewrite = OpRewrite(self, op, name, inputs)
+        emit = self.emit
+        emit.ip, emit.location = ir.InsertionPoint(op), op.location
+        rule = self._rules.get(name)
+        try:
+            if rule is None:
+                raise Unsupported(self._missing(name))
+            if not rule.shaped:
+                self._to_one_scale(rewrite)
+            rule.apply(rewrite)
+        except Unsupported as unsupported:
+            self._unsupported(rewrite, str(unsupported))
+        if self.options.print_rules and not rewrite.erased:
+            rewrite.stamp(rule.family if rule else "unscaled")
+
+    def _to_one_scale(self, rewrite: OpRewrite) -> None:
+        """Bring operands whose scale has a shape to a scale of rank 0, for a rule that knows no other."""
+        for i, found in enumerate(rewrite.inputs):
+            if found is not None and found.scale.shape:
+                rewrite.inputs[i] = flat = to_rank_0(self, found)
+                rewrite.set_operand(i, flat.data)
+
+    def _reached(self, op: ir.Operation, name: str) -> bool:
+        """Whether an operation without scaled operands has to be rewritten all the same."""
+        if name == "stablehlo.composite":
+            return self.functions.is_marker(op)
+        if name in ("func.call", "stablehlo.map"):
+            return name == "func.call" and self.functions.calls_marker(op)
+        if name in _CAPTURING:
+            return self.captures_scaled(op) or self.functions.contains_marker(op)
+        return False
+
+    def captures_scaled(self, op: ir.Operation) -> bool:
+        """Whether an operation inside the regions of `op` uses a scaled value defined outside."""
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    inner = inner.operation
+                    if any(operand in self.scaled for operand in inner.operands):
+                        return True
+                    if len(inner.regions) and self.captures_scaled(inner):
+                        return True
+        return False
+
+    # --- operations without a rule ----------------------------------------------------------------------------
+
+    def _missing(self, name: str) -> str:
+        refusal = refusals().get(name)
+        return f"'{name}' cannot be scaled: {refusal.reason}" if refusal else f"no scale rule for '{name}'"
+
+    def _unsupported(self, rewrite: OpRewrite, reason: str) -> None:
+        where = describe_location(rewrite.op.location)
+        if self.options.on_unsupported == "unscale":
+            rewrite.through_plain()
+            message = f"{reason}; computed on recombined values"
+            self.functions.remarks.append(Diagnostic(message, where, "remark"))
+            return
+        advice = "rewrite with --on-unsupported=unscale to compute it on recombined values, or register a rule"
+        self.functions.errors.append(Diagnostic(f"{reason}; {advice}", where))
+        for result in rewrite.op.results:
+            # Go on as if the results were plain, to find every unsupported operation of the module.
+            self.scaled.pop(result, None)
+
+    def finish(self) -> None:
+        """Erase what has been replaced and what has become unused by it."""
+        erase_dead([*self.emit.scope.emitted, *self.closed, *self.dead])
+
+    def as_scaled(self, value: ir.Value) -> ScaledValue:
+        """The scaled form of any value: a plain one gets a constant scale from what is known of it."""
+        found = self.scaled.get(value)
+        if found is not None:
+            return found
+        from scalify_hlo.plain import scaled_form
+
+        return scaled_form(self, value)
+
+    def moments(self, moments: Moments) -> Moments:
+        """Moments as the rules may use them: the paper's rules assume unit Gaussians."""
+        return UNIT if self.options.rules == "paper" else moments
+
+    def raise_errors(self) -> None:
+        """Raise everything found wrong so far."""
+        if self.functions.errors:
+            raise ScalifyError(self.functions.errors)
+
+
+class Attempt:
+    """Undo log of a speculative rewriting: forgets what was learnt of values that are going to be erased."""
+
+    def __init__(self, rewriter: Rewriter):
+        self.rewriter = rewriter
+        self.journal: list[ir.Value] = []
+        self.errors = len(rewriter.functions.errors)
+        self.remarks = len(rewriter.functions.remarks)
+        self.dead = len(rewriter.dead)
+        self.closed = len(rewriter.closed)
+        rewriter._journals.append(self.journal)
+
+    def keep(self) -> None:
+        """The rewriting stands."""
+        self.rewriter._journals.pop()
+        if self.rewriter._journals:
+            self.rewriter._journals[-1].extend(self.journal)
+
+    def discard(self) -> None:
+        """The rewriting is taken back; the caller erases its operations."""
+        rewriter = self.rewriter
+        rewriter._journals.pop()
+        for value in self.journal:
+            rewriter.scaled.pop(value, None)
+            rewriter.facts.known.pop(value, None)
+            rewriter._carried.discard(value)
+        del rewriter.functions.errors[self.errors :]
+        del rewriter.functions.remarks[self.remarks :]
+        del rewriter.dead[self.dead :]
+        del rewriter.closed[self.closed :]
+
+
+def erase_dead(candidates: Sequence[ir.Operation]) -> None:
+    """Erase operations whose results have no use, and then the operations that fed only them."""
+    # Erased operations may not be touched again, not even to compare them: their hashes are taken before.
+    work = [(hash(op), op) for op in candidates]
+    erased: set[int] = set()
+    while work:
+        key, op = work.pop()
+        if key in erased or any(True for result in op.results for _ in result.uses):
+            continue
+        producers = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
+        work.extend((hash(p), p) for p in producers if p.name in _PURE)
+        erased.add(key)
+        op.erase()
+
+
+_PURE = frozenset(
+    f"stablehlo.{n}" for n in ("constant", "broadcast_in_dim", "convert", "reshape", "transpose", "multiply",
+                               "divide", "maximum", "iota", "negate")
+)  # fmt: skip

@@ -1,0 +1,152 @@
+"""Symbolic scales: a power of two times a product of run-time scale values to integer powers.
+
+Multiplying and dividing scales costs nothing: no operation is emitted until a scale has to exist as an SSA
+value (a maximum of unlike scales, a function boundary, a loop-carried value, a value that must be unscaled).
+Two scales with the same factors differ by a power of two known at compile time.
+"""
+
+import dataclasses
+import math
+from typing import Literal
+
+from scalify_hlo.bindings import ir
+
+# The smallest normal f32: the scale of a tensor of zeros, so that zeros lose every maximum (DESIGN, section 3).
+SMALLEST_EXPONENT = -126
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Symbol:
+    """A scale that exists at run time: `value` is a f32 tensor of `shape`, () or broadcastable to the data.
+
+    index: order of creation, which makes every product deterministic.
+    depth: nesting depth of the region that defines the value, 0 for the function body.
+    positive: known not to be zero, so that dividing by it is safe.
+    """
+
+    index: int
+    value: ir.Value
+    shape: tuple[int, ...]
+    depth: int
+    positive: bool
+
+    def __hash__(self) -> int:
+        return self.index
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scale:
+    """2^exponent * product of symbol^power.
+
+    exponent: an integer, unless the user asked for exact scales (`--rounding=none`).
+    factors: (symbol, power) pairs, power != 0, sorted by the symbols' index.
+    """
+
+    exponent: float = 0
+    factors: tuple[tuple[Symbol, int], ...] = ()
+
+    def __mul__(self, other: "Scale") -> "Scale":
+        return Scale(self.exponent + other.exponent, _merge(self.factors, other.factors, 1))
+
+    def __truediv__(self, other: "Scale") -> "Scale":
+        return Scale(self.exponent - other.exponent, _merge(self.factors, other.factors, -1))
+
+    def __pow__(self, power: int) -> "Scale":
+        if power == 0:
+            return ONE
+        return Scale(self.exponent * power, tuple((s, p * power) for s, p in self.factors))
+
+    def shifted(self, exponent: float) -> "Scale":
+        """This scale times 2^exponent."""
+        return Scale(self.exponent + exponent, self.factors) if exponent else self
+
+    @property
+    def is_constant(self) -> bool:
+        """Known at compile time."""
+        return not self.factors
+
+    @property
+    def is_one(self) -> bool:
+        return not self.factors and self.exponent == 0
+
+    @property
+    def is_scalar(self) -> bool:
+        """Rank 0: one number for the whole tensor."""
+        return all(not symbol.shape for symbol, _ in self.factors)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """() or the broadcast shape of the factors (same rank as the data, each dimension 1 or full)."""
+        shape: tuple[int, ...] = ()
+        for symbol, _ in self.factors:
+            if symbol.shape:
+                pairs = zip(shape, symbol.shape, strict=True) if shape else ((1, n) for n in symbol.shape)
+                shape = tuple(max(a, b) for a, b in pairs)
+        return shape
+
+    @property
+    def depth(self) -> int:
+        """Depth of the innermost region that this scale depends on."""
+        return max((symbol.depth for symbol, _ in self.factors), default=0)
+
+    @property
+    def positive(self) -> bool:
+        """Known not to be zero."""
+        return all(symbol.positive for symbol, _ in self.factors)
+
+    def halved(self) -> "tuple[Scale, Scale]":
+        """(root, rest) with root^2 * rest = self, rest as small as algebra allows."""
+        return self.rooted(2)
+
+    def rooted(self, degree: int) -> "tuple[Scale, Scale]":
+        """(root, rest) with root^degree * rest = self; the powers in rest lie in [0, degree)."""
+        root = Scale(math.floor(self.exponent / degree), _drop_zeros((s, p // degree) for s, p in self.factors))
+        rest = Scale(
+            self.exponent - degree * math.floor(self.exponent / degree),
+            _drop_zeros((s, p % degree) for s, p in self.factors),
+        )
+        return root, rest
+
+    def __str__(self) -> str:
+        terms = [f"s{symbol.index}" + (f"^{power}" if power != 1 else "") for symbol, power in self.factors]
+        if self.exponent or not terms:
+            terms.insert(0, f"2^{self.exponent:g}")
+        return "*".join(terms)
+
+
+ONE = Scale()
+SMALLEST = Scale(SMALLEST_EXPONENT)
+
+
+def round_log2(log2: float, rounding: Literal["down", "nearest", "up", "none"]) -> float:
+    """Round the logarithm of a scale, so that the scale becomes a power of two."""
+    match rounding:
+        case "down":
+            # A hair of slack: log2 of an exact power of two must not fall below it.
+            return math.floor(log2 + 1e-9)
+        case "nearest":
+            return math.floor(log2 + 0.5)
+        case "up":
+            return math.ceil(log2 - 1e-9)
+        case "none":
+            return log2
+
+
+def _drop_zeros(pairs: object) -> tuple[tuple[Symbol, int], ...]:
+    return tuple((s, p) for s, p in pairs if p)  # type: ignore[union-attr]
+
+
+def _merge(
+    a: tuple[tuple[Symbol, int], ...], b: tuple[tuple[Symbol, int], ...], sign: int
+) -> tuple[tuple[Symbol, int], ...]:
+    if not b:
+        return a
+    if not a and sign == 1:
+        return b
+    powers = dict(a)
+    for symbol, power in b:
+        powers[symbol] = powers.get(symbol, 0) + sign * power
+    return tuple(sorted(((s, p) for s, p in powers.items() if p), key=lambda pair: pair[0].index))

@@ -1,0 +1,99 @@
+"""Element types: which are floats, and how far their exponents reach."""
+
+import dataclasses
+import functools
+
+from scalify_hlo.bindings import ir
+
+# Element type -> (largest finite exponent, smallest normal exponent, mantissa bits).
+FLOAT_RANGE: dict[str, tuple[int, int, int]] = {
+    "f64": (1023, -1022, 52),
+    "f32": (127, -126, 23),
+    "bf16": (127, -126, 7),
+    "f16": (15, -14, 10),
+    "f8E5M2": (15, -14, 2),
+    "f8E5M2FNUZ": (15, -15, 2),
+    "f8E4M3": (7, -6, 3),
+    "f8E4M3FN": (8, -6, 3),
+    "f8E4M3FNUZ": (7, -7, 3),
+    "f8E4M3B11FNUZ": (4, -10, 3),
+    "f8E3M4": (3, -2, 4),
+    "f8E8M0FNU": (127, -127, 0),
+    "f6E2M3FN": (2, 0, 3),
+    "f6E3M2FN": (4, -2, 2),
+    "f4E2M1FN": (2, 0, 1),
+}
+COMPLEX = {"complex<f32>": "f32", "complex<f64>": "f64"}
+# Largest finite value of the types that have no infinity or do not saturate (notes on f8 conversions).
+LARGEST = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0, "f8E4M3FNUZ": 240.0, "f8E5M2FNUZ": 57344.0, "f8E4M3": 240.0,
+           "f8E4M3B11FNUZ": 30.0, "f8E3M4": 15.5}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """A tensor type taken apart once. Dynamic dimensions are -1 in `shape`."""
+
+    element: str
+    shape: tuple[int, ...]
+    is_float: bool
+    is_complex: bool
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements; dynamic dimensions count as 1."""
+        size = 1
+        for n in self.shape:
+            size *= max(n, 1)
+        return size
+
+    @property
+    def is_static(self) -> bool:
+        return all(n >= 0 for n in self.shape)
+
+    @property
+    def real(self) -> str:
+        """The element type, or the type of the parts of a complex one."""
+        return COMPLEX.get(self.element, self.element)
+
+    @property
+    def carries_scale(self) -> bool:
+        """Floats and complex numbers can be data * scale; integers, booleans and tokens cannot."""
+        return self.is_float or self.is_complex
+
+    @property
+    def is_narrow(self) -> bool:
+        """Has less range than f32, so that an unscaled value must not be formed in it."""
+        return self.is_float and FLOAT_RANGE[self.element][0] < 127
+
+    @property
+    def max_exponent(self) -> int:
+        return FLOAT_RANGE[self.real][0]
+
+    @property
+    def min_exponent(self) -> int:
+        return FLOAT_RANGE[self.real][1]
+
+
+@functools.lru_cache(maxsize=4096)
+def _info(text: str) -> TensorInfo:
+    inner = text[len("tensor<") : -1].split(",")[0] if not text.startswith("tensor<complex") else text[7:-1]
+    parts = inner.replace(" ", "").split("x")
+    if "complex" in inner:
+        cut = inner.index("complex")
+        parts = [*inner[:cut].split("x")[:-1], inner[cut:].split(">")[0] + ">"]
+    shape = tuple(-1 if p == "?" else int(p) for p in parts[:-1])
+    element = parts[-1]
+    return TensorInfo(element, shape, element in FLOAT_RANGE, element in COMPLEX)
+
+
+_NOT_A_TENSOR = TensorInfo("", (), False, False)
+
+
+def tensor_info(type_: ir.Type) -> TensorInfo:
+    """The parts of a tensor type; a type that is no ranked tensor (token, tuple, f32) carries no scale."""
+    text = str(type_)
+    return _info(text) if text.startswith("tensor<") and not text.startswith("tensor<*") else _NOT_A_TENSOR

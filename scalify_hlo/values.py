@@ -1,0 +1,40 @@
+"""What the rewriter knows of an SSA value: its scaled form, or the compile-time facts of a plain one."""
+
+import dataclasses
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.moments import UNIT, Moments
+from scalify_hlo.scale import Scale
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ScaledValue:
+    """A tensor X = data * scale.
+
+    data: the SSA value that replaces X: same shape and element type.
+    scale: symbolic; rank 0 or broadcastable to the data.
+    moments: what is known of the elements of `data`.
+    indifferent: all elements are 0, infinite or NaN, so any scale fits (ANY_SCALE of the paper, section 3.4).
+    """
+
+    data: ir.Value
+    scale: Scale
+    moments: Moments = UNIT
+    indifferent: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlainFacts:
+    """What is known at compile time of a value without a scale.
+
+    splat: the number that all elements equal, if known.
+    indifferent: all elements are 0, infinite or NaN.
+    moments: of the elements, if their magnitude is known (constants, iota, converted booleans, rng in [0, 1)).
+    """
+
+    splat: float | None = None
+    indifferent: bool = False
+    moments: Moments | None = None
+
+
+UNKNOWN = PlainFacts()
