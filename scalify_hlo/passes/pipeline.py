@@ -29,26 +29,36 @@ _Body = Callable[[Any, Any], None]
 
 @dataclasses.dataclass(frozen=True)
 class Instrumentation:
-    """What is checked and shown while a pipeline runs. Everything is printed to stderr, as MLIR prints it."""
+    """What is checked and shown while a pipeline runs, each under mlir-opt's name. All is printed to stderr."""
 
     # Verify the module after each pass.
     verify_each: bool = True
-    print_before_all: bool = False
-    print_after_all: bool = False
-    # Print after the passes that changed something.
-    print_after_change: bool = False
-    # Names of passes around which the module is printed.
-    print_before: tuple[str, ...] = ()
-    print_after: tuple[str, ...] = ()
-    # Form of what is printed.
-    locations: bool = False
-    generic: bool = False
-    # Time spent in each pass.
-    timing: bool = False
+    # Print the module before these passes (comma-separated names).
+    mlir_print_ir_before: tuple[str, ...] = ()
+    # Print the module after these passes (comma-separated names).
+    mlir_print_ir_after: tuple[str, ...] = ()
+    # Print the module before each pass.
+    mlir_print_ir_before_all: bool = False
+    # Print the module after each pass.
+    mlir_print_ir_after_all: bool = False
+    # Print the module after each pass that changed it.
+    mlir_print_ir_after_change: bool = False
+    # Print source locations, in the output too.
+    mlir_print_debuginfo: bool = False
+    # Print operations in their generic form, in the output too.
+    mlir_print_op_generic: bool = False
+    # Print the time spent in each pass.
+    mlir_timing: bool = False
 
     @property
     def prints_all(self) -> bool:
-        return self.print_before_all or self.print_after_all or self.print_after_change
+        return self.mlir_print_ir_before_all or self.mlir_print_ir_after_all or self.mlir_print_ir_after_change
+
+    def to_text(self, module: ir.Module) -> str:
+        """The module in the chosen form."""
+        return module.operation.get_asm(
+            enable_debug_info=self.mlir_print_debuginfo, print_generic_op_form=self.mlir_print_op_generic
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,9 +86,12 @@ class Pipeline:
             manager = passmanager.PassManager(_ANCHOR)
             _instrument(manager, instrumentation)
             for element in self.elements:
-                _add_printers(manager, "Before", instrumentation.print_before, element, module, instrumentation)
+                names = _names(element)
+                for name in sorted(names.intersection(instrumentation.mlir_print_ir_before)):
+                    _add_printer(manager, f"Before {name}", module, instrumentation)
                 _add(manager, element, _body(element, module, remarks))
-                _add_printers(manager, "After", instrumentation.print_after, element, module, instrumentation)
+                for name in sorted(names.intersection(instrumentation.mlir_print_ir_after)):
+                    _add_printer(manager, f"After {name}", module, instrumentation)
             try:
                 manager.run(module.operation)
             except ir.MLIRError as error:
@@ -158,37 +171,27 @@ def _add(manager: Any, element: Element, body: _Body) -> None:
 def _instrument(manager: Any, instrumentation: Instrumentation) -> None:
     manager.enable_verifier(instrumentation.verify_each)
     if instrumentation.prints_all:
+        after_change = instrumentation.mlir_print_ir_after_change
         manager.enable_ir_printing(
-            print_before_all=instrumentation.print_before_all,
-            print_after_all=instrumentation.print_after_all or instrumentation.print_after_change,
+            print_before_all=instrumentation.mlir_print_ir_before_all,
+            print_after_all=instrumentation.mlir_print_ir_after_all or after_change,
             print_module_scope=True,
-            print_after_change=instrumentation.print_after_change,
-            enable_debug_info=instrumentation.locations,
-            print_generic_op_form=instrumentation.generic,
+            print_after_change=after_change,
+            enable_debug_info=instrumentation.mlir_print_debuginfo,
+            print_generic_op_form=instrumentation.mlir_print_op_generic,
         )
-    if instrumentation.timing:
+    if instrumentation.mlir_timing:
         manager.enable_timing()
 
 
-def _add_printers(
-    manager: Any,
-    moment: str,
-    chosen: tuple[str, ...],
-    element: Element,
-    module: ir.Module,
-    instrumentation: Instrumentation,
-) -> None:
-    """Passes that print the module before or after `element`, one for each chosen name in it."""
-    for name in sorted(_names(element) & set(chosen)):
+def _add_printer(manager: Any, moment: str, module: ir.Module, instrumentation: Instrumentation) -> None:
+    """Append a pass that prints the module. MLIR's own printing around chosen passes has no Python binding."""
 
-        def show(_op: Any, _pass: Any, name: str = name) -> None:
-            print(f"// -----// IR Dump {moment} {name} //----- //", file=sys.stderr)
-            text = module.operation.get_asm(
-                enable_debug_info=instrumentation.locations, print_generic_op_form=instrumentation.generic
-            )
-            print(text, file=sys.stderr, flush=True)
+    def show(_op: Any, _pass: Any) -> None:
+        header = f"// -----// IR Dump {moment} //----- //"
+        print(header, instrumentation.to_text(module), sep="\n", file=sys.stderr, flush=True)
 
-        manager.add(show, name=f"Print{moment}", argument=f"print-ir-{moment.lower()}-{name}")
+    manager.add(show, name="PrintIR", argument=f"print-ir-{moment.lower().replace(' ', '-')}")
 
 
 @contextlib.contextmanager

@@ -1,0 +1,139 @@
+"""What the command lines share: flags from a dataclass of options, and errors of one line each."""
+
+import dataclasses
+import importlib.metadata
+import sys
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NoReturn, TypeVar
+
+import click
+
+import scalify_hlo
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.passes.option_text import field_help, field_types, option_name, parse_value
+
+CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class ToolCommand(click.Command):
+    """A command whose errors are lines on stderr, `where: error: what`, and whose exit status tells of them.
+
+    1: the input cannot be processed; 2: the command line is wrong; 70: a defect of the tool.
+    """
+
+    def main(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        name = self.name or prog_name
+        try:
+            result = super().main(args, name, complete_var, standalone_mode=False, **extra)
+        except click.ClickException as error:
+            _fail(f"{name}: error: {error.format_message()}", error.exit_code)
+        except ScalifyError as error:
+            report(error.diagnostics)
+            sys.exit(1)
+        except click.Abort:
+            _fail(f"{name}: interrupted", 130)
+        except BrokenPipeError:
+            # The reader of our output is gone; so is the point of saying more. Keep the exit quiet.
+            sys.stdout = None
+            sys.exit(1)
+        except Exception as error:
+            if "--debug" in (sys.argv[1:] if args is None else args):
+                raise
+            _fail(
+                f"{name}: internal error: {type(error).__name__}: {error}. This is a defect of {name}: please report "
+                "it with the input; --debug shows the Python traceback.",
+                70,
+            )
+        sys.exit(result if isinstance(result, int) else 0)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    print(" ".join(message.split()), file=sys.stderr)
+    sys.exit(status)
+
+
+def report(diagnostics: Sequence[Diagnostic]) -> None:
+    """Print diagnostics to stderr."""
+    for diagnostic in diagnostics:
+        print(diagnostic, file=sys.stderr, flush=True)
+
+
+def flags_of(options: type[Any], parameter: str) -> Callable[[Command], Command]:
+    """A decorator that gives a command one flag for each field of a dataclass.
+
+    The command receives the dataclass instance as the keyword argument `parameter`.
+    """
+
+    def decorate(function: Command) -> Command:
+        def call(**values: Any) -> Any:
+            given = {name: values.pop(name) for name in field_types(options)}
+            return function(**values, **{parameter: options(**given)})
+
+        call.__name__, call.__doc__ = function.__name__, function.__doc__
+        call.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
+        for field in reversed(dataclasses.fields(options)):
+            call = _flag(field, options)(call)
+        return typing.cast(Command, call)
+
+    return decorate
+
+
+def _flag(field: dataclasses.Field[Any], options: type[Any]) -> Callable[[Any], Any]:
+    kind, flag = field_types(options)[field.name], f"--{option_name(field.name)}"
+    text = field_help(options)[field.name]
+    if kind is bool:
+        if field.default:
+            return click.option(f"{flag}/--no-{flag[2:]}", field.name, default=True, show_default=True, help=text)
+        return click.option(flag, field.name, is_flag=True, help=text)
+    choices = _choices(kind)
+    if choices:
+        return click.option(
+            flag, field.name, type=click.Choice(choices), default=field.default, show_default=True, help=text
+        )
+    if typing.get_origin(kind) is tuple:
+
+        def convert(_context: Any, _parameter: Any, value: str) -> Any:
+            return parse_value(value, kind, flag)
+
+        default = ",".join(field.default)
+        return click.option(
+            flag, field.name, default=default, show_default=bool(default), callback=convert, metavar="LIST", help=text
+        )
+    return click.option(flag, field.name, default=field.default, show_default=True, metavar="VALUE", help=text)
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    """The values of a Literal, optional or not; none for another type."""
+    for each in (kind, *typing.get_args(kind)):
+        if typing.get_origin(each) is Literal:
+            return typing.get_args(each)
+    return ()
+
+
+def version_text() -> str:
+    """The versions that matter when a result is to be reproduced."""
+    from scalify_hlo.bindings import stablehlo
+
+    jax, jaxlib = (importlib.metadata.version(package) for package in ("jax", "jaxlib"))
+    stablehlo_version = stablehlo.get_current_version()
+    return f"scalify_hlo {scalify_hlo.__version__} (jax {jax}, jaxlib {jaxlib}, StableHLO {stablehlo_version})"
+
+
+def listing(flag: str, text: Callable[[], str], help: str) -> Callable[[Command], Command]:
+    """A flag that prints `text()` and ends the command."""
+
+    def callback(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+        if wanted and not context.resilient_parsing:
+            click.echo(text())
+            context.exit()
+
+    return click.option(flag, is_flag=True, expose_value=False, is_eager=True, callback=callback, help=help)

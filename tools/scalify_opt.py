@@ -1,0 +1,98 @@
+"""`scalify-opt`: rewrite a StableHLO program so that every float tensor is carried as data * scale."""
+
+import dataclasses
+import sys
+
+import click
+
+from scalify_hlo.files import STANDARD_STREAM, display_name, read_input, write_output
+from scalify_hlo.opt_driver import OptDriver, OptSettings
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes import PASSES, Scalify
+from scalify_hlo.passes.pipeline import Instrumentation, parse_pipeline
+from scalify_hlo.passes.textual import TEXTUAL_PASSES
+from scalify_hlo.serialization import Format, Program, recognise
+from scalify_hlo.tools.command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, report, version_text
+from scalify_hlo.tools.listings import list_passes, list_rules, pass_flags_help
+
+_DEFAULT_PIPELINE = "builtin.module(scalify)"
+_PASS_FLAGS = "scalify_hlo.pass_flags"
+
+
+class OptCommand(ToolCommand):
+    """Takes the pass flags, `--name` or `--name=options`, out of the arguments: their order is the pipeline."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[_PASS_FLAGS] = [_pipeline_text(arg) for arg in args[:end] if _is_pass(arg)]
+        return super().parse_args(ctx, [arg for arg in args[:end] if not _is_pass(arg)] + args[end:])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Passes (they run in the order of their flags)"):
+            formatter.write_dl(pass_flags_help())
+
+
+def _is_pass(arg: str) -> bool:
+    name = arg.removeprefix("--").partition("=")[0]
+    return arg.startswith("--") and (name in PASSES or name in TEXTUAL_PASSES)
+
+
+def _pipeline_text(flag: str) -> str:
+    name, _, options = flag.removeprefix("--").partition("=")
+    return f"{name}{{{options}}}" if options else name
+
+
+@click.command(name="scalify-opt", cls=OptCommand, context_settings=CONTEXT_SETTINGS)
+@click.argument("input_path", metavar="[INPUT]", default=STANDARD_STREAM)
+@click.option("-o", "output_path", metavar="FILE", default=STANDARD_STREAM, help="Output file; - (default) is stdout.")
+@flags_of(OptSettings, "settings")
+@flags_of(ScalifyOptions, "options")
+@click.option("--pass-pipeline", metavar="PIPELINE", help=f"The passes to run.  [default: {_DEFAULT_PIPELINE}]")
+@click.option("--dump-pass-pipeline", is_flag=True, help="Print the pipeline to stderr, all options written out.")
+@flags_of(Instrumentation, "instrumentation")
+@listing("--list-passes", list_passes, "Print the passes and their options.")
+@listing("--list-rules", list_rules, "Print the rule of each operation.")
+@listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
+@click.pass_context
+def main(
+    context: click.Context,
+    input_path: str,
+    output_path: str,
+    settings: OptSettings,
+    options: ScalifyOptions,
+    pass_pipeline: str | None,
+    dump_pass_pipeline: bool,
+    instrumentation: Instrumentation,
+) -> int:
+    """Rewrite the StableHLO program INPUT so that every float tensor is carried as data * scale.
+
+    INPUT (- or nothing is stdin) is MLIR text, MLIR bytecode, a StableHLO portable artifact or a serialised
+    jax.export.Exported, told apart by content. Diagnostics go to stderr. On an error the exit status is not 0 and
+    no output is written.
+    """
+    flags: list[str] = context.meta[_PASS_FLAGS]
+    if flags and pass_pipeline is not None:
+        raise click.UsageError(f"--pass-pipeline and pass flags ({', '.join(flags)}) exclude each other")
+    text = ",".join(flags) if flags else pass_pipeline or _DEFAULT_PIPELINE
+    pipeline = parse_pipeline(text, [Scalify(**vars(options))], "pass flags" if flags else "--pass-pipeline")
+    if dump_pass_pipeline:
+        print(pipeline, file=sys.stderr, flush=True)
+    program = recognise(read_input(input_path), display_name(input_path))
+    settings = dataclasses.replace(settings, emit=settings.emit or _default_form(program, output_path))
+    outcome = OptDriver(pipeline, settings, instrumentation).process(program)
+    report(outcome.diagnostics)
+    if outcome.failed:
+        return 1
+    write_output(output_path, outcome.data or b"")
+    return 0
+
+
+def _default_form(program: Program, output_path: str) -> Format:
+    """Text for a terminal and for a file that is named as text, else what the input is."""
+    terminal = output_path == STANDARD_STREAM and sys.stdout.isatty()
+    return "text" if terminal or output_path.endswith(".mlir") else program.format
+
+
+if __name__ == "__main__":
+    main()
