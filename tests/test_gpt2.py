@@ -1,0 +1,135 @@
+"""A whole GPT-2 training step (forward, backward, Adam), exported, rewritten and run: it computes what it did."""
+
+import dataclasses
+import functools
+
+import jax
+import ml_dtypes
+import numpy as np
+import pytest
+
+from examples import gpt2, text
+from scalify_hlo import rewrite_module
+from scalify_hlo.execution.check import CheckReport, check_modules
+from scalify_hlo.execution.modules import as_module
+from scalify_hlo.execution.options import CheckOptions
+from scalify_hlo.execution.xla import compile as compile_for_cpu
+
+TINY = gpt2.GPT2Config(layers=2, width=16, heads=2, context=8, vocabulary=32)
+BATCH = 2
+
+
+def exported_step(config: gpt2.GPT2Config) -> str:
+    return jax.export.export(gpt2.make_train_step(config))(*gpt2.argument_shapes(config, BATCH)).mlir_module()
+
+
+def arguments_after(steps: int, config: gpt2.GPT2Config) -> list[np.ndarray]:
+    """The state after some steps of f32 training in `config.dtype`, a batch and the learning rate."""
+    wide = dataclasses.replace(config, dtype="float32", norm_dtype=None)
+    batches = np.random.default_rng(0).integers(0, config.vocabulary, (steps + 1, BATCH, config.context + 1), np.int32)
+    step = gpt2.make_train_step(wide)
+    state = gpt2.initial_state(wide)
+    for tokens in batches[:-1]:
+        state, _ = step(state, tokens, np.float32(1e-3))
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
+    values = [leaf.astype(config.dtype) if leaf.dtype == np.float32 else leaf for leaf in leaves]
+    return [*values, batches[-1], np.asarray(1e-3, config.dtype)]
+
+
+@functools.cache
+def checked(config: gpt2.GPT2Config, options: CheckOptions = CheckOptions()) -> CheckReport:
+    """The rewritten step beside the original, on a state that has been trained for two steps."""
+    before = exported_step(config)
+    after = rewrite_module(before)
+    return check_modules(as_module(before), as_module(after), arguments_after(2, config), options)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
+def test_f32_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
+    report = checked(dataclasses.replace(TINY, activation=activation, dropout=dropout))
+    assert report.comparison.passed, report.comparison.table()
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
+def test_f16_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
+    report = checked(dataclasses.replace(TINY, activation=activation, dropout=dropout, dtype="float16"))
+    assert report.comparison.passed, report.comparison.table()
+
+
+def test_untied_head_and_f32_layer_norm() -> None:
+    report = checked(dataclasses.replace(TINY, tied_head=False, dtype="float16", norm_dtype="float32"))
+    assert report.comparison.passed, report.comparison.table()
+
+
+@pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
+def test_f32_step_has_the_same_bits_on_the_reference_interpreter(activation: str) -> None:
+    config = dataclasses.replace(TINY, layers=1, activation=activation)
+    report = checked(config, CheckOptions(backend="interpreter"))
+    inexact = [result for result in report.comparison.results if result.verdict != "exact"]
+    assert not inexact, "\n".join(f"{result.name}: {result.error:.2e}" for result in inexact)
+
+
+def test_f16_step_is_finite_where_the_original_overflows() -> None:
+    results = checked(dataclasses.replace(TINY, dtype="float16")).comparison.results
+    assert sum(result.saved for result in results) > 0  # the original: layer norm's backward pass overflows
+    assert all(np.isfinite(result.error) and np.isfinite(result.data_rms) for result in results)
+
+
+def test_scales_of_results_are_powers_of_two() -> None:
+    for result in checked(TINY).comparison.results:
+        if result.scale is not None:
+            assert np.frexp(result.scale)[0] == 0.5, f"{result.name}: scale {result.scale}"
+
+
+def test_data_stay_near_one_at_any_depth() -> None:
+    """Static rules must not drift with depth: the paper's implementation reaches 2^43 per two layers."""
+    deep = dataclasses.replace(TINY, layers=8)
+    sizes = {r.name: np.log2(r.data_rms) for r in checked(deep).comparison.results if r.scale is not None}
+    assert all(abs(size) < 20 for size in sizes.values()), sizes
+
+
+def test_every_float_of_the_f16_program_is_f16() -> None:
+    state, _, learning_rate = gpt2.argument_shapes(dataclasses.replace(TINY, dtype="float16"), BATCH)
+    floats = {leaf.dtype for leaf in jax.tree.leaves((state, learning_rate)) if leaf.dtype != np.int32}
+    assert floats == {np.dtype(np.float16)}
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_adam_epsilon_is_a_number_of_the_narrow_types(dtype: type) -> None:
+    """The trap: 1e-8 is zero in f16 already when JAX exports it."""
+    assert float(dtype(TINY.epsilon)) == TINY.epsilon
+    assert float(np.float16(1e-8)) == 0
+
+
+def test_first_loss_is_that_of_a_uniform_guess_and_training_lowers_it() -> None:
+    config = gpt2.GPT2Config(layers=1, width=32, context=16)
+    step = compile_for_cpu(exported_step(config))
+    tokens = next(text.Corpus(np.arange(400).astype(np.uint8), "counting").batches(BATCH, config.context))
+    *state, first = step([*map(np.asarray, jax.tree.leaves(gpt2.initial_state(config))), tokens, np.float32(1e-2)])
+    assert abs(float(first) - np.log(config.vocabulary)) < 0.1
+    for _ in range(20):
+        *state, last = step([*state, tokens, np.float32(1e-2)])
+    assert float(last) < float(first) / 2
+
+
+def test_dropout_depends_on_the_step_and_not_on_the_type() -> None:
+    config = dataclasses.replace(TINY, dropout=0.5)
+    tokens = np.zeros((BATCH, config.context + 1), np.int32)
+
+    def first_loss(dtype: str, step: int) -> float:
+        config_ = dataclasses.replace(config, dtype=dtype)
+        state = {**gpt2.initial_state(config_), "step": np.int32(step)}
+        return float(gpt2.make_train_step(config_)(state, tokens, np.asarray(0, dtype))[1])
+
+    assert first_loss("float32", 0) != first_loss("float32", 1)
+    assert first_loss("float16", 0) == pytest.approx(first_loss("float32", 0), abs=4e-3)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"width": 10, "heads": 4}, {"activation": "tanh"}, {"dropout": 1.0}], ids=lambda wrong: next(iter(wrong))
+)
+def test_impossible_configurations_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=str(next(iter(wrong.values())))):
+        dataclasses.replace(TINY, **wrong)
