@@ -29,7 +29,7 @@ def add(r: OpRewrite) -> None:
         moments = other.moments.times(sign) if x.indifferent else other.moments
         return r.result(other.scale, moments, indifferent=x.indifferent and y.indifferent)
     for i in (0, 1):
-        if r.splat(i) is not None and constant_operand(r, i, r.scaled(1 - i)):
+        if r.splat(i) is not None and constant_operand(r, i, 1 - i):
             other = r.scaled(1 - i)
             return r.result(other.scale, other.moments)
     return sum_at_common_scale(r, x, y, sign)
@@ -85,25 +85,25 @@ def combined(r: OpRewrite, indices: tuple[int, ...], members: tuple[ScaledValue,
     return scale
 
 
-def constant_operand(r: OpRewrite, index: int, other: ScaledValue) -> bool:
-    """Bring a constant operand to the other operand's scale where that is safe; False where it is not.
+def constant_operand(r: OpRewrite, index: int, position: int) -> bool:
+    """Bring the constant operand `index` to the scale of the operand at `position` where that is safe, else False.
 
     # s x + c = s (x + c/s)
     """
     number = r.splat(index)
     assert number is not None
-    data = r.operand(1 - index)
+    other = r.scaled(position)
     if other.scale.is_constant:
         quotient = number * 2.0**-other.scale.exponent
         if abs(quotient) >= 2.0**_LARGEST_CONSTANT:
             return False
-        r.set_operand(index, r.emit.splat(data, quotient))
-        r.set_operand(1 - index, other.data)
+        r.set_operand(index, r.emit.splat(other.data, quotient))
+        r.set_operand(position, other.data)
         return True
     if abs(number) > _GUARD or r.info(index).is_narrow or not other.scale.is_scalar:
         return False
     r.set_operand(index, guard(r, number, other.scale, other.data))
-    r.set_operand(1 - index, other.data)
+    r.set_operand(position, other.data)
     return True
 
 

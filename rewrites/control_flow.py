@@ -33,7 +33,7 @@ def call_specialised(r: OpRewrite, special: Specialised, factors: list[Scale]) -
     types = [value.type for value in r.op.results]
     attributes = {k: v for k, v in r.op.attributes.items() if k == "mhlo.frontend_attributes"}
     attributes["callee"] = ir.FlatSymbolRefAttr.get(special.name)
-    new = emit.create("func.call", [*types, *special.extra_types], operands, attributes)
+    new = emit.create("func.call", [*types, *special.extra_types], operands, attributes, erasable=False)
     for i, form in enumerate(special.results):
         value = new.results[i]
         if not form.scaled:
@@ -140,7 +140,7 @@ def _with_regions(r: OpRewrite, types: list[ir.Type], operands: list[ir.Value]) 
     """The same operation with other operands and results; its regions' blocks move to it."""
     op = r.op
     attributes = dict(op.attributes.items())
-    new = r.emit.create(op.name, types, operands, attributes, regions=len(op.regions))
+    new = r.emit.create(op.name, types, operands, attributes, regions=len(op.regions), erasable=False)
     for source, target in zip(op.regions, new.regions, strict=True):
         for block in list(source.blocks):
             block.append_to(target)
@@ -214,7 +214,9 @@ class _Loop:
         types = [value.type for value in [*operands, *initial.values()]]
         attributes = dict(r.op.attributes.items())
         copy = r.op.clone(ip=ir.InsertionPoint(r.op))
-        new = emit.create("stablehlo.while", types, [*operands, *initial.values()], attributes, regions=2)
+        new = emit.create(
+            "stablehlo.while", types, [*operands, *initial.values()], attributes, regions=2, erasable=False
+        )
         scales: dict[int, Scale] = {}
         for source, target in zip(copy.regions, new.regions, strict=True):
             block = source.blocks[0]

@@ -25,7 +25,7 @@ def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
     if len(indices) == 2 and len(live) == 2:
         for i, j in (indices, indices[::-1]):
             number = r.splat(i)
-            if number is not None and (_mask(r, i, j, number) or constant_operand(r, i, r.scaled(j))):
+            if number is not None and (_mask(r, i, j, number) or constant_operand(r, i, j)):
                 other = r.scaled(j)
                 return r.result(other.scale, other.moments)
     if not live:

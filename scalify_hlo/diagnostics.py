@@ -15,9 +15,11 @@ _LOCATION = re.compile(r"(?P<position>.*:\d+:\d+)?(?: ?\[(?P<name>.*)\])?", re.D
 
 def from_mlir(diagnostic: Any) -> Diagnostic:
     """An `ir.Diagnostic` (alive during its handler only) or `ir.DiagnosticInfo`, with its notes."""
+    # The bindings give a location of the base class here; its attribute knows what it is.
+    location = ir.Location.from_attr(diagnostic.location.attr, diagnostic.location.context)
     return Diagnostic(
-        message=diagnostic.message,
-        location=describe_location(diagnostic.location),
+        message=diagnostic.message.strip(),
+        location=describe_location(location),
         severity=diagnostic.severity.name.lower(),
         notes=tuple(from_mlir(note) for note in diagnostic.notes),
     )

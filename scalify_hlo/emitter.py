@@ -52,12 +52,18 @@ class Emitter:
         operands: Sequence[ir.Value],
         attributes: dict[str, ir.Attribute] | None = None,
         regions: int = 0,
+        *,
+        erasable: bool = True,
     ) -> ir.Operation:
-        """The operation `name` at the insertion point, with the location of the operation being rewritten."""
+        """The operation `name` at the insertion point, with the location of the operation being rewritten.
+
+        erasable: it is erased at the end if nothing uses it.
+        """
         op = ir.Operation.create(
             name, types, operands, attributes or {}, regions=regions, loc=self.location, ip=self.ip
         )
-        self.scope.emitted.append(op)
+        if erasable:
+            self.scope.emitted.append(op)
         return op
 
     def op(self, name: str, type_: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:

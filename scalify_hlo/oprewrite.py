@@ -30,7 +30,7 @@ class OpRewrite:
     inputs: per operand its scaled form, None where the operand is plain.
     """
 
-    __slots__ = ("emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
+    __slots__ = ("after_op", "emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
 
     def __init__(self, rewriter: "Rewriter", op: ir.Operation, name: str, inputs: list[ScaledValue | None]):
         self.rewriter = rewriter
@@ -39,6 +39,7 @@ class OpRewrite:
         self.inputs = inputs
         self.emit: Emitter = rewriter.emit
         self.erased = False
+        self.after_op: ir.InsertionPoint | None = None
         self.on_values = False  # the operation computes on unscaled values (see `combined`)
 
     # --- operands ---------------------------------------------------------------------------------------------
@@ -127,7 +128,9 @@ class OpRewrite:
     @contextmanager
     def after(self) -> Iterator[None]:
         """Emission after the operation instead of before it."""
-        with self.emit.at(ir.InsertionPoint.after(self.op)):
+        if self.after_op is None:
+            self.after_op = ir.InsertionPoint.after(self.op)
+        with self.emit.at(self.after_op):
             yield
 
     def erase(self) -> None:

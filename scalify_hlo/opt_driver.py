@@ -117,9 +117,9 @@ class OptDriver:
                 "--emit=exported needs a serialised jax.export.Exported, which knows the pytrees of the program; "
                 f"this file is {program.format}"
             )
+        exported = load_exported(program)
         from scalify_hlo.exported import scalify_exported
 
-        exported = load_exported(program)
         for element in self.pipeline.elements:
             if isinstance(element, Scalify):
                 exported = scalify_exported(exported, element, remarks=remarks)

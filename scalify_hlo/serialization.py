@@ -24,6 +24,8 @@ _ARTIFACT_PRODUCER = b"StableHLO_v"
 _ACCEPTED = "MLIR text, MLIR bytecode, a StableHLO portable artifact or a serialised jax.export.Exported"
 # An escape for a byte that is no ASCII. Where an error message quotes one, the bindings abort on it.
 _ESCAPED_BYTE = re.compile(r"\\[89A-Fa-f][0-9A-Fa-f]")
+# One of these occurs in every module worth reading.
+_MLIR_WORD = re.compile(r"\b(?:module|func|stablehlo)\b")
 _COMMENT_OR_SPACE = re.compile(r"(?:\s|//[^\n]*)*")
 # Well-known files that people pass by mistake, by their first bytes, and what to do with them.
 _NEIGHBOURS = {
@@ -150,7 +152,7 @@ def _parse_text(program: Program, text: str, context: ir.Context) -> ir.Module:
         except ir.MLIRError as error:
             first = from_mlir_error(error)[0]
             if not first.message.startswith("source must contain a single top-level operation"):
-                raise ScalifyError(located(first, program.name)) from None
+                raise ScalifyError(located(_explain(first, text), program.name)) from None
             try:
                 return ir.Module.parse(padded)
             except ir.MLIRError as error:
@@ -160,6 +162,13 @@ def _parse_text(program: Program, text: str, context: ir.Context) -> ir.Module:
         module = ir.Module.create(single.location)
         module.body.append(single)
         return module
+
+
+def _explain(error: Diagnostic, text: str) -> Diagnostic:
+    """A syntax error, with what was expected where the text is no MLIR at all."""
+    if _MLIR_WORD.search(text):
+        return error
+    return dataclasses.replace(error, message=f"this is not MLIR ({error.message}); expected {_ACCEPTED}")
 
 
 def _as_module(operation: ir.Operation) -> ir.Module:

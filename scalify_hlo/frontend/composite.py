@@ -21,6 +21,9 @@ from jax.interpreters import batching, mlir
 from scalify_hlo.bindings import func, ir, stablehlo
 from scalify_hlo.frontend.lowering import lower_to_function
 
+# The composite that holds the scaled form of a custom_scale function, inside that function's decomposition.
+RULE = "scalify.scaled_rule"
+
 composite_p = Primitive("scalify_composite")
 composite_p.multiple_results = True
 
@@ -47,12 +50,61 @@ def _abstract_eval(*avals: Any, jaxpr: Any, name: str, attributes: Any) -> Seque
 
 
 def _batch(args: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, name: str, attributes: Any) -> Any:
-    """The composite of the batched function, which keeps its name."""
+    """The composite of the batched function, which keeps its name; rank-0 results stay free of the batch if they can."""
     args = [x if d is None else jnp.moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     size = next(x.shape[0] for x, d in zip(args, dims, strict=True) if d is not None)
-    batched = jax.vmap(jaxpr_as_fun(jaxpr), in_axes=tuple(None if d is None else 0 for d in dims), axis_size=size)
+    axes = tuple(None if d is None else 0 for d in dims)
+    function = jaxpr_as_fun(jaxpr)
+    if name == RULE:
+        batched = _one_scale_per_batch(function, jaxpr.out_avals, axes, size, args)
+    else:
+        batched = jax.vmap(function, axes, _out_axes(function, jaxpr.out_avals, axes, size, args), axis_size=size)
     outputs = composite(jax.jit(batched), name, *args, attributes=attributes)
-    return outputs, [0] * len(outputs)
+    ranks = [getattr(aval, "ndim", 0) for aval in jaxpr.out_avals]
+    return outputs, [0 if x.ndim > rank else None for x, rank in zip(outputs, ranks, strict=True)]
+
+
+def _out_axes(function: Any, out_avals: Any, axes: Any, size: int, args: Sequence[Any]) -> list[int | None]:
+    """The batch axis of each result: None for those of rank 0 that depend on nothing batched."""
+
+    def depends(i: int) -> bool:
+        try:
+            jax.eval_shape(jax.vmap(lambda *xs: function(*xs)[i], axes, None, axis_size=size), *args)
+        except ValueError:  # a batched result where an unbatched one is asked for
+            return True
+        return False
+
+    return [0 if aval.ndim or depends(i) else None for i, aval in enumerate(out_avals)]
+
+
+def _one_scale_per_batch(function: Any, out_avals: Any, axes: Any, size: int, args: Sequence[Any]) -> Any:
+    """A scaled rule over a batch whose scales stay of rank 0: where they differ within the batch, the largest."""
+    out_axes = _out_axes(function, out_avals, axes, size, args)
+    batched = jax.vmap(function, axes, out_axes, axis_size=size)
+
+    def rule(*xs: Any) -> list[Any]:
+        outputs = list(batched(*xs))
+        for i in scale_positions(out_avals):
+            if out_axes[i] is not None:
+                data, scale = outputs[i - 1], outputs[i]
+                largest = jnp.max(scale)
+                ratio = (scale / largest).reshape(size, *[1] * (data.ndim - 1))
+                outputs[i - 1 : i + 1] = (data.astype(ratio.dtype) * ratio).astype(data.dtype), largest
+        return outputs
+
+    return rule
+
+
+def scale_positions(avals: Sequence[Any]) -> list[int]:
+    """Where the scales are among values in which every float is followed by its scale."""
+    positions: list[int] = []
+    i = 0
+    while i < len(avals):
+        if jnp.issubdtype(avals[i].dtype, jnp.floating):
+            positions.append(i + 1)
+            i += 1
+        i += 1
+    return positions
 
 
 def _lower(ctx: Any, *args: Any, jaxpr: Any, name: str, attributes: Any) -> Sequence[Any]:
