@@ -18,8 +18,8 @@ Reader = Literal["module", "artifact"]
 
 # Runs in the child, which finds the package where this process found it.
 _CHILD = "import sys; sys.path[:] = {path!r}; from scalify_hlo.isolation import child; child({reader!r}, {limit!r})"
-_CRASH = "its reader in MLIR crashes on it"
-_CPU_SECONDS = 30
+_CRASH = "MLIR's reader crashes on it"
+_CPU_SECONDS = 10
 _CPU_SECONDS_PER_MEGABYTE = 2
 
 

@@ -17,7 +17,7 @@ from scalify_hlo.files import display_name, read_input
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
 from scalify_hlo.serialization import parse, recognise
-from scalify_hlo.tools.command_line import ToolCommand, flags_of, print_and_exit, report, version_text
+from scalify_hlo.tools.command_line import ToolCommand, flags_of, listing, report, version_text
 
 # Exit statuses: a result differs; nothing could be compared (2 is also that of a wrong command line).
 DIFFERS, FAILED = 1, 2
@@ -50,14 +50,13 @@ Exit status: 0 all results pass, 1 some do not, 2 nothing could be compared.
 @click.option("--inputs", metavar="FILE.npz", help="Inputs by argument name or index, instead of drawn ones.")
 @flags_of(CheckOptions, "options")
 @flags_of(ScalifyOptions, "scalify_options")
-@click.option("--version", is_flag=True, is_eager=True, callback=print_and_exit(version_text), help="Show versions.")
+@listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 def main(
     module: str,
     rewritten: str | None,
     inputs: str | None,
     options: CheckOptions,
     scalify_options: ScalifyOptions,
-    version: bool,
 ) -> int:
     """Rewrite MODULE (or take --rewritten), run both programs on XLA:CPU and compare their results.
 
