@@ -3,6 +3,7 @@
 import dataclasses
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.emitter import Scope
 from scalify_hlo.functions import Specialised, call_signature
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite, Unsupported
@@ -20,10 +21,14 @@ from scalify_hlo.values import ScaledValue
 @rule("func.call", family="structural", law="(s x) -> f(s x), f rewritten for this signature",
       scale="by the rules of the function's operations", shaped=True)  # fmt: skip
 def call(r: OpRewrite) -> None:
+    if r.rewriter.functions.marker_name(r.op) is not None:
+        from scalify_hlo.rewrites.composites import composite
+
+        return composite(r)
     callee = ir.FlatSymbolRefAttr(r.op.attributes["callee"]).value
     signature, factors = call_signature(r.rewriter, list(r.op.operands), r.inputs)
     special = r.rewriter.functions.specialise(callee, signature)
-    call_specialised(r, special, factors)
+    return call_specialised(r, special, factors)
 
 
 def call_specialised(r: OpRewrite, special: Specialised, factors: list[Scale]) -> None:
@@ -69,8 +74,7 @@ def branches(r: OpRewrite) -> None:
         plain.append(list(terminator.operands))
         returned.append([rewriter.scaled.get(value) for value in terminator.operands])
 
-    for region in op.regions:
-        rewriter.in_block(region.blocks[0], op, read)
+    scopes = [rewriter.in_block(region.blocks[0], op, read) for region in op.regions]
     count = len(op.results)
     scaled = [i for i in range(count) if any(values[i] is not None for values in returned)]
     # A scale that all branches agree on, and that exists outside, need not be returned.
@@ -82,8 +86,8 @@ def branches(r: OpRewrite) -> None:
         if known and live and all(m.scale == live[0].scale and m.scale.depth <= depth for m in live):
             agreed[i] = live[0]
     extra = [i for i in scaled if i not in agreed]
-    for terminator, members, values in zip(terminators, returned, plain, strict=True):
-        _return_pairs(rewriter, op, terminator, members, values, extra)
+    for terminator, scope, members, values in zip(terminators, scopes, returned, plain, strict=True):
+        _return_pairs(rewriter, scope, terminator, members, values, extra)
     types = [value.type for value in op.results] + [emit.scalar] * len(extra)
     new = _with_regions(r, types, list(op.operands))
     for i, value in enumerate(new.results):
@@ -109,7 +113,7 @@ def _joined(members: object) -> Moments:
 
 def _return_pairs(
     rewriter: Rewriter,
-    anchor: ir.Operation,
+    scope: Scope,
     terminator: ir.Operation,
     members: list[ScaledValue | None],
     values: list[ir.Value],
@@ -127,7 +131,7 @@ def _return_pairs(
                 zero = form.indifferent
                 scales.append(rewriter.emit.scale_value(SMALLEST if zero else form.scale))
 
-    rewriter.at_end(terminator, anchor, emit_scales)
+    rewriter.at_end(terminator, scope, emit_scales)
     operands = [m.data if m is not None else v for m, v in zip(members, values, strict=True)]
     end = ir.Operation.create(
         terminator.name, [], [*operands, *scales], loc=terminator.location, ip=ir.InsertionPoint(terminator)

@@ -14,8 +14,8 @@ from scalify_hlo.values import ScaledValue
 _LARGEST_POWER = 4
 
 
-def _power_of_two(number: float | None) -> int | None:
-    """k for 2^k, None for anything else."""
+def power_of_two(number: float | None) -> int | None:
+    """The exponent k for 2^k, None for anything else."""
     if number is None or not number > 0 or math.isinf(number):
         return None
     mantissa, exponent = math.frexp(number)
@@ -32,7 +32,7 @@ def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale) -> None:
 @rule("multiply", family="multiplicative", law="(s x)(t y) = (s t)(x y)", scale="s t", shaped=True)
 def multiply(r: OpRewrite) -> None:
     for i in (0, 1):
-        exponent = _power_of_two(r.splat(1 - i))
+        exponent = power_of_two(r.splat(1 - i))
         if exponent is not None:
             x = r.scaled(i)
             return _pass_through(r, x, x.scale.shifted(exponent))
@@ -48,7 +48,7 @@ def multiply(r: OpRewrite) -> None:
 # (s x) / (t y) = (s / t) (x / y)
 @rule("divide", family="multiplicative", law="(s x)/(t y) = (s/t)(x/y)", scale="s / t", shaped=True)
 def divide(r: OpRewrite) -> None:
-    exponent = _power_of_two(r.splat(1))
+    exponent = power_of_two(r.splat(1))
     if exponent is not None:
         x = r.scaled(0)
         return _pass_through(r, x, x.scale.shifted(-exponent))
@@ -81,7 +81,7 @@ def _root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
     key = ("root", value, degree)
     found = emit.scope.cache.get(key)
     if found is None:
-        rounded = emit.rounded_power_of_two(emit.op("sqrt" if degree == 2 else "cbrt", value.type, value))
+        rounded = emit.roundedpower_of_two(emit.op("sqrt" if degree == 2 else "cbrt", value.type, value))
         found = emit.cache_scale(key, rounded, positive=rest.positive)
     if r.info(0).is_narrow:
         r.set_operand(0, emit.rescale(x.data, rest / found**degree))

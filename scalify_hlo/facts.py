@@ -46,6 +46,8 @@ class FactFinder:
 
     def __init__(self) -> None:
         self.known: dict[ir.Value, PlainFacts] = {}
+        # Journals of what was learnt in rewritings that may be taken back, innermost last.
+        self.learnt: list[list[ir.Value]] = []
 
     def of(self, value: ir.Value, depth: int = _DEPTH) -> PlainFacts:
         """What is known of a plain value; UNKNOWN for block arguments and opaque operations."""
@@ -53,6 +55,8 @@ class FactFinder:
         if found is None:
             found = self._derive(value, depth) if depth else UNKNOWN
             self.known[value] = found
+            if self.learnt:
+                self.learnt[-1].append(value)
         return found
 
     def _derive(self, value: ir.Value, depth: int) -> PlainFacts:

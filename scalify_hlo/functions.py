@@ -6,6 +6,7 @@ from typing import Any
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.facts import FactFinder
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewriter import Rewriter
@@ -14,6 +15,7 @@ from scalify_hlo.types import tensor_info
 from scalify_hlo.values import PlainFacts, ScaledValue
 
 MARKER_PREFIX = "scalify."
+MARKER_ATTRIBUTE = "scalify.composite"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,33 +86,50 @@ class FunctionTable:
 
     # --- marker composites ------------------------------------------------------------------------------------
 
-    def is_marker(self, op: ir.Operation) -> bool:
-        """Whether an operation is one of the composites by which a program controls its scales."""
-        return op.name == "stablehlo.composite" and ir.StringAttr(op.attributes["name"]).value.startswith(MARKER_PREFIX)
+    def callee(self, op: ir.Operation) -> str | None:
+        """The function that a call or a composite refers to."""
+        for name, key in (("func.call", "callee"), ("stablehlo.composite", "decomposition")):
+            if op.name == name:
+                return ir.FlatSymbolRefAttr(op.attributes[key]).value
+        return None
+
+    def marker_name(self, op: ir.Operation) -> str | None:
+        """The name of a marker: of the composite, or, in its form for dynamic shapes, on the called function."""
+        if op.name == "stablehlo.composite":
+            name = ir.StringAttr(op.attributes["name"]).value
+            return name if name.startswith(MARKER_PREFIX) else None
+        if op.name == "func.call":
+            function = self.by_name.get(self.callee(op) or "")
+            if function is not None and MARKER_ATTRIBUTE in function.attributes:
+                return ir.StringAttr(function.attributes[MARKER_ATTRIBUTE]).value
+        return None
 
     def contains_marker(self, op: ir.Operation) -> bool:
-        """Whether a marker composite occurs inside `op` or a function that it calls."""
+        """Whether a marker occurs inside `op` or a function that it calls."""
         for region in op.regions:
             for block in region.blocks:
                 for inner in block.operations:
                     inner = inner.operation
-                    if self.is_marker(inner) or self.calls_marker(inner) or self.contains_marker(inner):
+                    if self.calls_marker(inner) or (len(inner.regions) and self.contains_marker(inner)):
                         return True
         return False
 
     def calls_marker(self, op: ir.Operation) -> bool:
-        """Whether `op` calls a function that contains a marker composite."""
-        if op.name == "func.call":
-            callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        elif op.name == "stablehlo.composite":
-            callee = ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value
-        else:
+        """Whether `op` is a marker or calls a function that contains one."""
+        callee = self.callee(op)
+        if callee is None:
             return False
+        if self.marker_name(op) is not None:
+            return True
         if callee not in self._markers:
             self._markers[callee] = False  # a recursive call adds nothing
             function = self.by_name.get(callee)
             self._markers[callee] = function is not None and self.contains_marker(function)
         return self._markers[callee]
+
+    def facts_of(self, value: ir.Value) -> PlainFacts:
+        """Facts of a value of a function that is not being rewritten."""
+        return FactFinder().of(value)
 
     # --- specialisation ---------------------------------------------------------------------------------------
 

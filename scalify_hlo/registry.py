@@ -102,6 +102,25 @@ def rule(
     return register
 
 
+# Markers by which a program controls its scales: composite name -> rule.
+MARKERS: dict[str, RuleFunction] = {}
+
+
+def marker(name: str) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a function as the rule of the composite `name`.
+
+    Raises DuplicateRuleError when the composite has a rule already.
+    """
+
+    def register(function: RuleFunction) -> RuleFunction:
+        if name in MARKERS:
+            raise DuplicateRuleError(f"two rules for composite {name}: {MARKERS[name]} and {function}")
+        MARKERS[name] = function
+        return function
+
+    return register
+
+
 def refuse(*ops: str, reason: str) -> None:
     """List operations that cannot be rewritten, with the reason shown to users."""
     for op in ops:

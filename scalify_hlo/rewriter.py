@@ -41,7 +41,6 @@ class Rewriter:
         self._journals: list[list[ir.Value]] = []
         self._rules = rules()
         self._carried: set[ir.Value] = set()
-        self._scopes: dict[ir.Operation, Scope] = {}
 
     # --- what is known of values ------------------------------------------------------------------------------
 
@@ -53,8 +52,6 @@ class Rewriter:
 
     def facts_of(self, value: ir.Value) -> PlainFacts:
         """Compile-time facts of a plain value."""
-        if self._journals and value not in self.facts.known:
-            self._journals[-1].append(value)
         return self.facts.of(value)
 
     # --- blocks -----------------------------------------------------------------------------------------------
@@ -67,29 +64,31 @@ class Rewriter:
         return operations[-1]
 
     def in_block(self, block: ir.Block, anchor: ir.Operation, action: Callable[[ir.Operation], None],
-                 *, isolated: bool = False) -> None:  # fmt: skip
-        """Rewrite a block, then emit what `action` (given the terminator) needs at its end, in its scope."""
+                 *, isolated: bool = False) -> Scope:  # fmt: skip
+        """Rewrite a block, then emit what `action` (given the terminator) needs at its end; returns its scope."""
         emit = self.emit
         saved = emit.ip, emit.scope, emit.location
         emit.scope = Scope(block, emit.scope.depth + 1, emit.scope, anchor, isolated)
         try:
             terminator = self.block(block)
-            self._scopes[terminator] = emit.scope
             emit.ip, emit.location = ir.InsertionPoint(terminator), terminator.location
             action(terminator)
+            return emit.scope
         finally:
             self.closed.extend(emit.scope.emitted)
             emit.ip, emit.scope, emit.location = saved
 
-    def at_end(self, terminator: ir.Operation, anchor: ir.Operation, action: Callable[[ir.Operation], None]) -> None:
-        """Emit at the end of a block of `anchor` that has been rewritten already."""
+    def at_end(self, terminator: ir.Operation, scope: Scope, action: Callable[[ir.Operation], None]) -> None:
+        """Emit at the end of a block that `in_block` has rewritten."""
         emit = self.emit
         saved = emit.ip, emit.scope, emit.location
-        emit.scope = self._scopes.get(terminator) or Scope(terminator.block, emit.scope.depth + 1, emit.scope, anchor)
+        emit.scope = scope
+        scope.emitted = []
         emit.ip, emit.location = ir.InsertionPoint(terminator), terminator.location
         try:
             action(terminator)
         finally:
+            self.closed.extend(scope.emitted)
             emit.ip, emit.scope, emit.location = saved
 
     def mark_carried(self, value: ir.Value) -> None:
@@ -148,10 +147,8 @@ class Rewriter:
 
     def _reached(self, op: ir.Operation, name: str) -> bool:
         """Whether an operation without scaled operands has to be rewritten all the same."""
-        if name == "stablehlo.composite":
-            return self.functions.is_marker(op)
-        if name in ("func.call", "stablehlo.map"):
-            return name == "func.call" and self.functions.calls_marker(op)
+        if name in ("func.call", "stablehlo.composite"):
+            return self.functions.calls_marker(op)
         if name in _CAPTURING:
             return self.captures_scaled(op) or self.functions.contains_marker(op)
         return False
@@ -221,10 +218,12 @@ class Attempt:
         self.dead = len(rewriter.dead)
         self.closed = len(rewriter.closed)
         rewriter._journals.append(self.journal)
+        rewriter.facts.learnt.append(self.journal)
 
     def keep(self) -> None:
         """The rewriting stands."""
         self.rewriter._journals.pop()
+        self.rewriter.facts.learnt.pop()
         if self.rewriter._journals:
             self.rewriter._journals[-1].extend(self.journal)
 
@@ -232,6 +231,7 @@ class Attempt:
         """The rewriting is taken back; the caller erases its operations."""
         rewriter = self.rewriter
         rewriter._journals.pop()
+        rewriter.facts.learnt.pop()
         for value in self.journal:
             rewriter.scaled.pop(value, None)
             rewriter.facts.known.pop(value, None)

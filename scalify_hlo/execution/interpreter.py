@@ -55,9 +55,13 @@ def interpret(
 
 
 class InterpreterPool:
-    """Worker processes, at most `size` at a time, started on demand and kept until `close`. Thread-safe."""
+    """Worker processes, at most `size` at a time, started on demand and kept until `close`. Thread-safe.
+
+    started: how many have been started so far, those that replace dead ones included.
+    """
 
     def __init__(self, size: int):
+        self.started = 0
         self._slots = threading.Semaphore(size)
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
@@ -93,6 +97,7 @@ class InterpreterPool:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
+            self.started += 1
         return _Worker()
 
 

@@ -4,11 +4,18 @@ import io
 from typing import Any
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.diagnostics import from_mlir_error
+from scalify_hlo.errors import ScalifyError
 
 
 def as_module(module: str | bytes | ir.Module) -> ir.Module:
-    """The module itself, or the parsed text or bytecode in a context of its own. Raises ir.MLIRError."""
-    return module if isinstance(module, ir.Module) else ir.Module.parse(module, context=make_context())
+    """The module itself, or the parsed text or bytecode in a context of its own. Raises ScalifyError."""
+    if isinstance(module, ir.Module):
+        return module
+    try:
+        return ir.Module.parse(module, context=make_context())
+    except ir.MLIRError as error:
+        raise ScalifyError(from_mlir_error(error)) from None
 
 
 def to_bytecode(module: ir.Module) -> bytes:

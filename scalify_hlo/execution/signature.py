@@ -78,6 +78,12 @@ def entry_function(module: ir.Module) -> Any:
     )
 
 
+def name_entry_main(module: ir.Module) -> None:
+    """Call the entry function @main, under which name those who run modules look for it."""
+    with module.context:
+        entry_function(module).attributes["sym_name"] = ir.StringAttr.get("main")
+
+
 def entry_signature(module: ir.Module) -> Signature:
     """Names, shapes, element types and roles of the entry function's arguments and results.
 

@@ -14,10 +14,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from scalify_hlo.bindings import ir, make_context, passmanager, stablehlo
-from scalify_hlo.errors import ScalifyError, describe_location
+from scalify_hlo.bindings import ir, passmanager, stablehlo
+from scalify_hlo.diagnostics import collect_diagnostics
+from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import NARROW_INTEGERS, NUMPY_DTYPES, Array, is_complex, is_float
-from scalify_hlo.execution.signature import TensorSpec, check_arrays, entry_function, entry_signature
+from scalify_hlo.execution.modules import as_module
+from scalify_hlo.execution.signature import TensorSpec, check_arrays, entry_function, entry_signature, name_entry_main
 
 _LENGTH = struct.Struct("<Q")
 
@@ -51,8 +53,9 @@ class Program:
     """A module made ready for repeated evaluation."""
 
     def __init__(self, source: str | bytes):
-        self._module = ir.Module.parse(source, context=make_context())
+        self._module = as_module(source)
         signature = entry_signature(self._module)
+        name_entry_main(self._module)
         self.arguments = signature.arguments
         self.results = signature.results
         with self._module.context:
@@ -67,19 +70,11 @@ class Program:
         return [_from_readable(values, spec) for spec in self.results]
 
     def _evaluate(self, attributes: list[Any]) -> list[Any]:
-        said: list[str] = []
-
-        def keep(diagnostic: Any) -> bool:
-            said.append(f"{describe_location(diagnostic.location)}: {diagnostic.message}")
-            return True
-
-        handler: Any = self._module.context.attach_diagnostic_handler(keep)
-        try:
-            return stablehlo.eval_module(self._module, attributes)
-        except ValueError as error:  # its own message is "interpreter failed"; the reason is in the diagnostics
-            raise ScalifyError("; ".join(said) or str(error)) from error
-        finally:
-            handler.detach()
+        with collect_diagnostics(self._module.context) as said:
+            try:
+                return stablehlo.eval_module(self._module, attributes)
+            except ValueError as error:  # its own message is "interpreter failed"; the reason is in the diagnostics
+                raise ScalifyError(said or str(error)) from error
 
 
 @functools.lru_cache(maxsize=32)

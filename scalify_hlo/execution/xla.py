@@ -14,8 +14,8 @@ import numpy as np
 from scalify_hlo.bindings import ir, sharding_from_hlo, xla_client
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.execution.modules import as_module, operations, to_bytecode
-from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature
+from scalify_hlo.execution.modules import as_module, clone, operations, to_bytecode
+from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature, name_entry_main
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +127,9 @@ def compile(module: str | bytes | ir.Module, *, excess_precision: bool = False) 
     options.executable_build_options.use_spmd_partitioning = partitions > 1
     options.executable_build_options.use_shardy_partitioner = partitions > 1
     options.env_option_overrides = [("xla_allow_excess_precision", excess_precision)]
-    code = to_bytecode(module)
+    named = clone(module)
+    name_entry_main(named)
+    code = to_bytecode(named)
     start = time.perf_counter()
     try:
         loaded = devices[0].client.compile_and_load(code, client.DeviceList(tuple(devices)), options)

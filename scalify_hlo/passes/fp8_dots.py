@@ -164,6 +164,7 @@ class _Quantiser:
 
     def __init__(self) -> None:
         self._done: dict[tuple[ir.Value, str], ir.Value] = {}
+        self._bounds: dict[tuple[ir.Block, ir.Type, float], ir.Value] = {}
 
     def quantised(self, value: ir.Value, element: str) -> ir.Value:
         """`value` clamped to the finite range of `element` and converted to it."""
@@ -175,7 +176,7 @@ class _Quantiser:
             elif op is not None and _widens(op):
                 self._done[key] = self.quantised(op.operands[0], element)
             else:
-                self._done[key] = _saturated(value, element)
+                self._done[key] = self._saturated(value, element)
         return self._done[key]
 
     def _moved(self, op: ir.Operation, operand: ir.Value) -> ir.Value:
@@ -185,31 +186,36 @@ class _Quantiser:
         copy.results[0].set_type(_with_element(op.results[0].type, ir.RankedTensorType(operand.type).element_type))
         return copy.results[0]
 
+    def _saturated(self, value: ir.Value, element: str) -> ir.Value:
+        largest = LARGEST[element]
+        operands = [self._bound(value, -largest), value, self._bound(value, largest)]
+        location, ip = _location(value), _after(value)
+        clamped = ir.Operation.create("stablehlo.clamp", [value.type], operands, loc=location, ip=ip).results[0]
+        narrow = _with_element(value.type, ir.Type.parse(element))
+        return ir.Operation.create("stablehlo.convert", [narrow], [clamped], loc=location, ip=ip).results[0]
 
-def _saturated(value: ir.Value, element: str) -> ir.Value:
-    ip, location = _after(value), _location(value)
-    scalar = ir.RankedTensorType.get([], ir.RankedTensorType(value.type).element_type)
-    bounds = [
-        ir.Operation.create(
-            "stablehlo.constant", [scalar],
-            attributes={"value": ir.DenseElementsAttr.get_splat(scalar, ir.FloatAttr.get(scalar.element_type, bound))},
-            loc=location, ip=ip,
-        ).results[0]
-        for bound in (-LARGEST[element], LARGEST[element])
-    ]  # fmt: skip
-    clamped = ir.Operation.create(
-        "stablehlo.clamp", [value.type], [bounds[0], value, bounds[1]], loc=location, ip=ip
-    ).results[0]
-    narrow = _with_element(value.type, ir.Type.parse(element))
-    return ir.Operation.create("stablehlo.convert", [narrow], [clamped], loc=location, ip=ip).results[0]
+    def _bound(self, value: ir.Value, bound: float) -> ir.Value:
+        """A scalar constant of the element type of `value`, at the start of its block."""
+        op = defining_op(value)
+        block = ir.BlockArgument(value).owner if op is None else op.block
+        scalar = ir.RankedTensorType.get([], ir.RankedTensorType(value.type).element_type)
+        key = (block, scalar, bound)
+        if key not in self._bounds:
+            attribute = ir.DenseElementsAttr.get_splat(scalar, ir.FloatAttr.get(scalar.element_type, bound))
+            self._bounds[key] = ir.Operation.create(
+                "stablehlo.constant", [scalar], attributes={"value": attribute}, loc=_location(value),
+                ip=ir.InsertionPoint.at_block_begin(block),
+            ).results[0]  # fmt: skip
+        return self._bounds[key]
 
 
 def _after(value: ir.Value) -> ir.InsertionPoint:
-    """The earliest point at which `value` can be read."""
+    """The earliest point at which `value` and constants can be read."""
     op = defining_op(value)
-    if op is None:
-        return ir.InsertionPoint.at_block_begin(ir.BlockArgument(value).owner)
-    return ir.InsertionPoint.after(op)
+    if op is not None:
+        return ir.InsertionPoint.after(op)
+    block = ir.BlockArgument(value).owner
+    return ir.InsertionPoint(next(op for op in block.operations if op.operation.name != "stablehlo.constant"))
 
 
 def _location(value: ir.Value) -> ir.Location:
