@@ -81,7 +81,7 @@ def _root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
     key = ("root", value, degree)
     found = emit.scope.cache.get(key)
     if found is None:
-        rounded = emit.roundedpower_of_two(emit.op("sqrt" if degree == 2 else "cbrt", value.type, value))
+        rounded = emit.rounded_power_of_two(emit.op("sqrt" if degree == 2 else "cbrt", value.type, value))
         found = emit.cache_scale(key, rounded, positive=rest.positive)
     if r.info(0).is_narrow:
         r.set_operand(0, emit.rescale(x.data, rest / found**degree))

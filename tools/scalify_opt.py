@@ -12,8 +12,8 @@ from scalify_hlo.passes import PASSES, Scalify
 from scalify_hlo.passes.pipeline import Instrumentation, parse_pipeline
 from scalify_hlo.passes.textual import TEXTUAL_PASSES
 from scalify_hlo.serialization import Format, Program, recognise
-from scalify_hlo.tools.command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, report, version_text
-from scalify_hlo.tools.listings import list_passes, list_rules, pass_flags_help
+from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, report, version_text
+from .listings import list_passes, list_rules, pass_flags_help
 
 _DEFAULT_PIPELINE = "builtin.module(scalify)"
 _PASS_FLAGS = "scalify_hlo.pass_flags"
