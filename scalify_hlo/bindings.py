@@ -7,7 +7,7 @@ change of the private API between jaxlib versions is mended in one place. Only j
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
@@ -81,8 +81,8 @@ def exported_module(serialised: bytes) -> bytes:
     """
     from jax._src.export import serialization_generated
 
-    field = serialization_generated.Exported.GetRootAs(serialised, 0).MlirModuleSerializedAsNumpy()
-    return field.tobytes()
+    root: Any = cast(Any, serialization_generated).Exported.GetRootAs(serialised, 0)
+    return root.MlirModuleSerializedAsNumpy().tobytes()
 
 
 def register_inliner(context: ir.Context) -> None:

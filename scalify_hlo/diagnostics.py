@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from scalify_hlo.bindings import ir
@@ -31,7 +31,7 @@ def from_mlir_error(error: ir.MLIRError) -> list[Diagnostic]:
 
 
 @contextlib.contextmanager
-def collect_diagnostics(context: ir.Context) -> Iterator[list[Diagnostic]]:
+def collect_diagnostics(context: ir.Context) -> Generator[list[Diagnostic], None, None]:
     """Collect what C++ code emits in `context`, instead of letting it print to stderr.
 
     Errors that the bindings turn into `ir.MLIRError` stay there (see `from_mlir_error`).

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from scalify_hlo.errors import ScalifyError, Diagnostic
+from scalify_hlo.errors import Diagnostic, ScalifyError
 
 STANDARD_STREAM = "-"
 

@@ -188,7 +188,7 @@ def _module_of_exported(program: Program) -> bytes:
     """
     try:
         data = exported_module(program.data)
-    except Exception:  # A FlatBuffer reader indexes where the bytes tell it to: any error means damage.
+    except Exception:  # noqa: BLE001 - the reader indexes where the bytes tell it to: any error means damage
         data = b""
     if not data.startswith(_BYTECODE_MAGIC):
         raise _unreadable(program.name, _broken("exported"))
@@ -202,7 +202,7 @@ def load_exported(program: Program) -> Any:
 
     try:
         return jax.export.deserialize(bytearray(program.data))
-    except Exception as error:  # See _module_of_exported; JAX raises ValueError for types that are not registered.
+    except Exception as error:  # noqa: BLE001 - see _module_of_exported; ValueError for types not registered here
         hint = ""
         if "unregistered" in str(error):
             hint = (

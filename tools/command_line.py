@@ -5,7 +5,7 @@ import importlib.metadata
 import sys
 import typing
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar, cast
 
 import click
 
@@ -28,7 +28,7 @@ class ToolCommand(click.Command):
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
         complete_var: str | None = None,
-        standalone_mode: bool = True,
+        standalone_mode: bool = True,  # noqa: ARG002 - the signature is click's
         **extra: Any,
     ) -> Any:
         name = self.name or prog_name
@@ -82,7 +82,7 @@ def flags_of(options: type[Any], parameter: str) -> Callable[[Command], Command]
         call.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
         for field in reversed(dataclasses.fields(options)):
             call = _flag(field, options)(call)
-        return typing.cast(Command, call)
+        return cast(Command, call)
 
     return decorate
 
@@ -104,7 +104,7 @@ def _flag(field: dataclasses.Field[Any], options: type[Any]) -> Callable[[Any], 
         def convert(_context: Any, _parameter: Any, value: str) -> Any:
             return parse_value(value, kind, flag)
 
-        default = ",".join(field.default)
+        default = ",".join(cast(tuple[str, ...], field.default))
         return click.option(
             flag, field.name, default=default, show_default=bool(default), callback=convert, metavar="LIST", help=text
         )
@@ -128,7 +128,7 @@ def version_text() -> str:
     return f"scalify_hlo {scalify_hlo.__version__} (jax {jax}, jaxlib {jaxlib}, StableHLO {stablehlo_version})"
 
 
-def listing(flag: str, text: Callable[[], str], help: str) -> Callable[[Command], Command]:
+def listing(flag: str, text: Callable[[], str], description: str) -> Callable[[Command], Command]:
     """A flag that prints `text()` and ends the command."""
 
     def callback(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -136,4 +136,4 @@ def listing(flag: str, text: Callable[[], str], help: str) -> Callable[[Command]
             click.echo(text())
             context.exit()
 
-    return click.option(flag, is_flag=True, expose_value=False, is_eager=True, callback=callback, help=help)
+    return click.option(flag, is_flag=True, expose_value=False, is_eager=True, callback=callback, help=description)

@@ -17,6 +17,7 @@ from scalify_hlo.files import display_name, read_input
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
 from scalify_hlo.serialization import parse, recognise
+
 from .command_line import ToolCommand, flags_of, listing, report, version_text
 
 # Exit statuses: a result differs; nothing could be compared (2 is also that of a wrong command line).

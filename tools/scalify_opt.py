@@ -12,6 +12,7 @@ from scalify_hlo.passes import PASSES, Scalify
 from scalify_hlo.passes.pipeline import Instrumentation, parse_pipeline
 from scalify_hlo.passes.textual import TEXTUAL_PASSES
 from scalify_hlo.serialization import Format, Program, recognise
+
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, report, version_text
 from .listings import list_passes, list_rules, pass_flags_help
 
@@ -27,7 +28,7 @@ class OptCommand(ToolCommand):
         ctx.meta[_PASS_FLAGS] = [_pipeline_text(arg) for arg in args[:end] if _is_pass(arg)]
         return super().parse_args(ctx, [arg for arg in args[:end] if not _is_pass(arg)] + args[end:])
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Passes (they run in the order of their flags)"):
             formatter.write_dl(pass_flags_help())
 

@@ -121,9 +121,8 @@ def _closing(text: str, start: int, closing: str) -> int:
     """Where the quote or brace at `start` ends; braces nest."""
     depth = 0
     for position in range(start, len(text)):
-        if text[position] == closing and (depth == 1 or closing != "}"):
-            if position > start:
-                return position
+        if position > start and text[position] == closing and (depth == 1 or closing != "}"):
+            return position
         if closing == "}":
             depth += {"{": 1, "}": -1}.get(text[position], 0)
     raise ScalifyError(f"unbalanced {text[start]} in the options '{text}'")
@@ -136,7 +135,8 @@ def field_help(cls: type[Any]) -> types.MappingProxyType[str, str]:
     for base in reversed(cls.__mro__):
         if dataclasses.is_dataclass(base):
             comments = _comments_above_fields(base)
-            help_text |= {field.name: comments[field.name] for field in dataclasses.fields(base) if field.name in comments}
+            names = {field.name for field in dataclasses.fields(base)} & comments.keys()
+            help_text |= {name: comments[name] for name in names}
     return types.MappingProxyType(help_text)
 
 

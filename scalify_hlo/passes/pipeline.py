@@ -6,7 +6,7 @@ A name of `PASSES` is a pass written in Python; any other name goes to MLIR as i
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from scalify_hlo.bindings import ir, make_context, passmanager, register_inliner
@@ -195,7 +195,7 @@ def _add_printer(manager: Any, moment: str, module: ir.Module, instrumentation: 
 
 
 @contextlib.contextmanager
-def _single_threaded(context: ir.Context) -> Iterator[None]:
+def _single_threaded(context: ir.Context) -> Generator[None, None, None]:
     """MLIR prints whole modules around passes only where no other thread can be changing them."""
     context.enable_multithreading(False)
     try:

@@ -1,0 +1,1 @@
+"""The command lines, installed as `scalify_hlo.tools`."""
