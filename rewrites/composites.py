@@ -72,7 +72,8 @@ def get_data_and_scale(r: OpRewrite) -> None:
     x = r.inputs[-1]
     if x is None:
         return
-    r.op.results[0].replace_all_uses_with(x.data)
+    # A value of its own: x.data may itself stand for X. A conversion to its own type costs nothing.
+    r.op.results[0].replace_all_uses_with(r.emit.op("convert", x.data.type, x.data))
     scale = SMALLEST if x.indifferent and x.scale == ONE else x.scale
     value = r.emit.scale_value(scale)
     target = r.op.results[1]
