@@ -23,21 +23,27 @@ _PUBLIC = {
     "ScalifyError": "scalify_hlo.errors",
     "ScalifyOptions": "scalify_hlo.options",
     "rewrite_module": "scalify_hlo.rewrite",
+    "CustomScale": "scalify_hlo.frontend.custom_scale",
     "Pow2RoundMode": "scalify_hlo.frontend.powers_of_two",
     "ScaledArray": "scalify_hlo.frontend.scaled_array",
     "ScalifyConfig": "scalify_hlo.frontend.config",
     "as_scaled_array": "scalify_hlo.frontend.conversion",
     "asarray": "scalify_hlo.frontend.conversion",
+    "custom_scale": "scalify_hlo.frontend.custom_scale",
+    "debug_callback": "scalify_hlo.frontend.debug",
+    "dynamic_rescale": "scalify_hlo.frontend.rescaling",
     "get_data": "scalify_hlo.frontend.primitives",
     "get_data_and_scale": "scalify_hlo.frontend.primitives",
     "rebalance_scale": "scalify_hlo.frontend.primitives",
+    "rescale_state": "scalify_hlo.frontend.rescaling",
     "scaled_array": "scalify_hlo.frontend.scaled_array",
     "scalify": "scalify_hlo.frontend.transform",
+    "scalify_exported": "scalify_hlo.exported",
     "set_scaling": "scalify_hlo.frontend.primitives",
     "stop_scaling": "scalify_hlo.frontend.primitives",
 }
 # Namespaces of the front end, loaded on first use likewise.
-_NAMESPACES = ("tree",)
+_NAMESPACES = ("core", "lax", "nn", "ops", "tree")
 
 __all__ = ["__version__", *sorted(_PUBLIC), *_NAMESPACES]
 

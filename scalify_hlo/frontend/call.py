@@ -103,7 +103,7 @@ def _batch(operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interfac
         else:
             new_operands.append(x)
         axes.append(dim)
-    plain = [x for x in _without_scales(new_operands, interface.inputs)]
+    plain = _without_scales(new_operands, interface.inputs)
     batched = jax.make_jaxpr(jax.vmap(jaxpr_as_fun(jaxpr), in_axes=tuple(axes), axis_size=size))(*plain)
     results = call_scalified(batched, new_operands, interface, options)
     out_dims: list[int | None] = []

@@ -50,7 +50,7 @@ def _abstract_eval(*avals: Any, jaxpr: Any, name: str, attributes: Any) -> Seque
 
 
 def _batch(args: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, name: str, attributes: Any) -> Any:
-    """The composite of the batched function, which keeps its name; rank-0 results stay free of the batch if they can."""
+    """The composite of the batched function; rank-0 results stay free of the batch if they can."""
     args = [x if d is None else jnp.moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     size = next(x.shape[0] for x, d in zip(args, dims, strict=True) if d is not None)
     axes = tuple(None if d is None else 0 for d in dims)

@@ -24,7 +24,9 @@ class ScalifyConfig:
 
     rounding_mode: Pow2RoundMode = Pow2RoundMode.DOWN
     scale_dtype: DTypeLike | None = None
-    _tokens: list[contextvars.Token[Any]] = dataclasses.field(default_factory=list, init=False, compare=False, repr=False)
+    _tokens: list[contextvars.Token[Any]] = dataclasses.field(
+        default_factory=list, init=False, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         if self.scale_dtype is not None and np.dtype(self.scale_dtype) != SCALE_DTYPE:

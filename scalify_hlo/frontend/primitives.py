@@ -89,7 +89,7 @@ def _float_array(x: Any, name: str) -> Any:
     if not is_float_array(x):
         x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.floating):
-        raise TypeError(f"{name}: only floating-point arrays carry a scale, not {x.dtype}[{', '.join(map(str, x.shape))}]")
+        raise TypeError(f"{name}: only floating-point arrays carry a scale, not {x.dtype}{list(x.shape)}")
     return x
 
 

@@ -97,9 +97,9 @@ jax.tree_util.register_dataclass(ScaledArray, data_fields=["data", "scale"], met
 jax.export.register_pytree_node_serialization(
     ScaledArray,
     serialized_name="scalify_hlo.ScaledArray",
-    serialize_auxdata=lambda aux: b"",
-    deserialize_auxdata=lambda aux: (),
-    from_children=lambda aux, children: ScaledArray(*children),
+    serialize_auxdata=lambda _: b"",
+    deserialize_auxdata=lambda _: (),
+    from_children=lambda _, children: ScaledArray(*children),
 )
 
 

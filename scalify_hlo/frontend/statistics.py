@@ -14,20 +14,23 @@ import numpy as np
 Statistic = Literal["rms", "l1", "max"]
 
 
-def magnitude(x: Any, statistic: Statistic = "rms") -> Any:
-    """A f32 scalar: the chosen statistic of |x|; 0 for an empty array or one of zeros, inf or NaN if x has any.
+def magnitude(x: Any, statistic: Statistic = "rms", axes: tuple[int, ...] | None = None) -> Any:
+    """The chosen statistic of |x| in f32; 0 for an empty array or one of zeros, inf or NaN if x has any.
 
     x: float array of any shape; f64 is reduced in f64.
     statistic: "rms" sqrt(mean(x^2)), "l1" mean(|x|), "max" max(|x|).
+    axes: reduced and kept with size 1; None reduces all to rank 0.
     """
     xp = np if isinstance(x, (np.ndarray, np.generic)) else jnp
     if x.size == 0:
         return xp.zeros((), np.float32)
     size = abs(x.astype(np.float64 if x.dtype == np.float64 else np.float32))
-    largest = xp.max(size)
+    keep = axes is not None
+    largest = xp.max(size, axis=axes, keepdims=keep)
     if statistic == "max":
         return largest.astype(np.float32)
     with np.errstate(over="ignore", under="ignore"):
-        mean = xp.mean(size) if statistic == "l1" else xp.sqrt(xp.mean(size * size))
+        mean = xp.mean(size if statistic == "l1" else size * size, axis=axes, keepdims=keep)
+        mean = mean if statistic == "l1" else xp.sqrt(mean)
         usable = xp.isfinite(mean) & (mean > 0)
         return xp.where(usable, mean, largest).astype(np.float32)

@@ -1,0 +1,172 @@
+"""custom_scale: functions with a scale rule of their own (paper, section 3.2.1), as custom_vjp is for derivatives.
+
+The rule is an ordinary JAX function of ScaledArrays. It travels inside the program as a private function, so that
+`scalify-opt` applies it with no Python at hand, and it takes no part where nothing is scaled.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from scalify_hlo.frontend.composite import RULE, composite
+from scalify_hlo.frontend.dependence import is_float
+from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, is_scaled
+
+_PREFIX = "scalify.custom_scale."
+
+
+def custom_scale(fun: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
+    """Give a function a scale rule; used as a decorator, then `@fun.defscale` on the rule.
+
+    fun: any JAX function. Positional arguments are trees of arrays, keyword arguments are static and hashable.
+    name: of the rule in the module and in messages; default: the function's.
+
+        @custom_scale
+        def relu(x):
+            return jnp.maximum(x, 0)
+
+        @relu.defscale
+        def _(x: ScaledArray) -> ScaledArray:
+            return ScaledArray(jnp.maximum(x.data, 0), x.scale)
+
+    Outside of the transform the function is what it was. Its derivative is that of `fun` itself, whose operations
+    are then scaled by the general rules; for a derivative with rules of its own, use `jax.custom_jvp` or
+    `jax.custom_vjp` around functions that have custom scales.
+    """
+    if fun is None:
+        return functools.partial(custom_scale, name=name)
+    return CustomScale(fun, name or fun.__name__)
+
+
+class CustomScale:
+    """A function with a scale rule; the result of `custom_scale`."""
+
+    def __init__(self, fun: Callable[..., Any], name: str):
+        functools.update_wrapper(self, fun)
+        self._fun = fun
+        self._name = name
+        self._rule: Callable[..., Any] | None = None
+        self._flat: dict[Any, Any] = {}
+        parameters = inspect.signature(fun).parameters.values()
+        self._defaults = {
+            p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty
+        }
+
+    def defscale(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Set the rule: the same arguments and results as the function, floats as ScaledArrays with rank-0 f32 scales.
+
+        A float result returned as a plain array has scale 1. The rule should return powers of two when given them,
+        and must not form data * scale in a type whose range does not hold it. Raises ValueError for a second rule.
+        """
+        if self._rule is not None:
+            raise ValueError(f"custom_scale '{self._name}' has a rule already")
+        self._rule = rule
+        return rule
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._rule is None:
+            return self._fun(*args, **kwargs)
+        kwargs = {**self._defaults, **kwargs}
+        leaves, tree = jax.tree.flatten(args, is_leaf=is_scaled)
+        if any(map(is_scaled, leaves)):
+            return self._rule(*jax.tree.unflatten(tree, [_as_scaled(leaf) for leaf in leaves]), **kwargs)
+        flat, out_tree = self._flat_function(tree, kwargs), []
+        arrays = [jnp.asarray(leaf) for leaf in leaves]
+        results = flat(out_tree, *arrays)
+        return jax.tree.unflatten(out_tree[0], results)
+
+    def _flat_function(self, tree: Any, kwargs: dict[str, Any]) -> Any:
+        key = (tree, tuple(sorted(kwargs.items())))
+        try:
+            if key not in self._flat:
+                self._flat[key] = _flat_function(self._fun, self._rule, self._name, tree, kwargs)
+        except TypeError as error:
+            raise TypeError(
+                f"{self._name}: keyword arguments of a custom_scale function are static and must be hashable; "
+                f"pass arrays by position ({error})"
+            ) from None
+        return self._flat[key]
+
+
+def _as_scaled(leaf: Any) -> Any:
+    if is_scaled(leaf) or not hasattr(leaf, "dtype") or not is_float(leaf):
+        return leaf
+    return ScaledArray(leaf, jnp.ones((), SCALE_DTYPE))
+
+
+def _flat_function(fun: Any, rule: Any, name: str, tree: Any, kwargs: dict[str, Any]) -> Any:
+    """The function over a flat list of arrays, as a composite that carries the rule, with the plain derivative."""
+
+    def plain(*arrays: Any) -> list[Any]:
+        return jax.tree.leaves(fun(*jax.tree.unflatten(tree, arrays), **kwargs))
+
+    def structured(*arrays: Any) -> Any:
+        return fun(*jax.tree.unflatten(tree, arrays), **kwargs)
+
+    @jax.jit
+    def scaled(*operands: Any) -> list[Any]:
+        remaining = iter(operands)
+        leaves = []
+        for operand in remaining:
+            leaves.append(ScaledArray(operand, next(remaining)) if is_float(operand) else operand)
+        arguments = jax.tree.unflatten(tree, leaves)
+        expected = jax.eval_shape(structured, *(_aval(leaf) for leaf in leaves))
+        return _flat_results(name, rule(*arguments, **kwargs), expected)
+
+    @jax.jit
+    def body(*arrays: Any) -> list[Any]:
+        operands: list[Any] = []
+        for array in arrays:
+            operands += [array, jnp.ones((), SCALE_DTYPE)] if is_float(array) else [array]
+        return [*plain(*arrays), *composite(scaled, RULE, *operands)]
+
+    @jax.custom_jvp
+    def call(*arrays: Any) -> list[Any]:
+        if not any(isinstance(array, jax.core.Tracer) for array in arrays):
+            return plain(*arrays)
+        count = len(jax.eval_shape(plain, *arrays))
+        return composite(body, _PREFIX + name, *arrays, attributes=(("plain_results", count),))[:count]
+
+    @call.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return call(*primals), jax.jvp(plain, primals, tangents)[1]
+
+    def flat(out_tree: list[Any], *arrays: Any) -> Any:
+        out_tree.append(jax.tree.structure(jax.eval_shape(structured, *arrays)))
+        return call(*arrays)
+
+    return flat
+
+
+def _aval(leaf: Any) -> Any:
+    array = leaf.data if is_scaled(leaf) else leaf
+    return jax.ShapeDtypeStruct(array.shape, array.dtype)
+
+
+def _flat_results(name: str, results: Any, expected: Any) -> list[Any]:
+    """Data and scale of each float result, checked against the plain function's results."""
+    leaves, tree = jax.tree.flatten(results, is_leaf=is_scaled)
+    wanted, wanted_tree = jax.tree.flatten(expected)
+    if tree != wanted_tree:
+        raise TypeError(f"the scale rule of '{name}' returns {tree} where the function returns {wanted_tree}")
+    flat: list[Any] = []
+    for leaf, aval in zip(leaves, wanted, strict=True):
+        if not is_float(aval):
+            flat.append(leaf)
+            continue
+        data, scale = (leaf.data, jnp.asarray(leaf.scale, SCALE_DTYPE)) if is_scaled(leaf) else (leaf, None)
+        scale = jnp.ones((), SCALE_DTYPE) if scale is None else scale
+        if (data.shape, data.dtype, scale.shape) != (aval.shape, aval.dtype, ()):
+            raise TypeError(
+                f"the scale rule of '{name}' returns data {data.dtype}{list(data.shape)} with a scale of shape "
+                f"{list(scale.shape)} where the function returns {aval.dtype}{list(aval.shape)}: data must have the "
+                "type of the result, scales rank 0"
+            )
+        flat += [data, scale]
+    return flat
