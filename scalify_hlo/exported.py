@@ -1,0 +1,193 @@
+"""scalify_exported: a `jax.export.Exported` in, one over (data, scale) pairs out.
+
+The module inside is rewritten by the same engine as `scalify-opt` uses; this module changes the calling convention
+around it: trees, types, shardings and the indices of kept arguments.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.export import Exported
+from jax.sharding import NamedSharding, PartitionSpec
+
+from scalify_hlo.bindings import ir, make_context, stablehlo
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.frontend.dependence import is_float
+from scalify_hlo.frontend.scaled_array import ScaledArray
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.rewrite import scalify_in_place
+from scalify_hlo.signature import ROLE, SCALED, public_function, select_arguments
+
+Container = Literal["ScaledArray", "tuple"]
+Select = str | Sequence[int] | Callable[[str, Any], bool]
+
+_MLIR_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+
+
+class ScaledExported(Exported):
+    """An Exported whose arrays are (data, scale) pairs. It has no derivative."""
+
+    def has_vjp(self) -> bool:
+        """False."""
+        return False
+
+    def vjp(self) -> Exported:
+        """Raise NotImplementedError: see there for what to do."""
+        raise NotImplementedError(
+            f"scalify_exported({self.fun_name}) has no derivative of its own: the derivative with respect to "
+            "(data, scale) pairs is not the scaled derivative. Transform the exported derivative instead: "
+            "scalify_exported(exported.vjp())."
+        )
+
+
+def scalify_exported(
+    exported: Exported,
+    scaled: Select = "all",
+    options: ScalifyOptions = ScalifyOptions(),
+    *,
+    container: Container = "ScaledArray",
+    remarks: list[Diagnostic] | None = None,
+) -> Exported:
+    """Rewrite an exported function so that its float arrays are carried as data * scale.
+
+    exported: any `jax.export.Exported`: of several platforms, with symbolic shapes, with ordered effects.
+    scaled: which inputs become pairs: text as for `scalify-opt --args` ("all", "none", indices or names of the
+        module's arguments), the indices of flat inputs, or a function of an input's path (such as "args[0]['w']")
+        and abstract value.
+    options: of the rewriting; `args` is decided by `scaled`.
+    container: what a pair is in the trees: a ScaledArray, whose users import this package to load a serialised
+        function, or a plain tuple (data, scale), for which `jax` alone is enough.
+    remarks: receives what was computed on recombined values for want of a rule.
+
+    Float results become pairs if any input does (unless `options.plain_results`). Platforms, effects, symbolic
+    dimensions, donations and shardings are kept; scales are replicated. Inputs that the module does not use stay
+    unused, and are pairs like the others. The result is called, nested in `jax.jit` and serialised like any other;
+    it has no derivative. Raises ScalifyError for a module that cannot be rewritten.
+    """
+    with make_context() as context, ir.Location.unknown():
+        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        main = public_function(module)
+        leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
+        pairs = _selected(exported, scaled, options, main, leading)
+        _mark(main, [exported.module_kept_var_idx[i] in pairs for i in range(len(exported.module_kept_var_idx))], leading)
+        scalify_in_place(module, dataclasses.replace(options, args="none"), remarks)
+        results = _paired_results(public_function(module), len(exported.ordered_effects), len(exported.out_avals))
+        artifact = stablehlo.serialize_portable_artifact(module, _version(), allow_other_dialects=True)
+    scale = jax.core.ShapedArray((), jnp.float8_e8m0fnu if options.scale_dtype == "e8m0" else np.float32)
+    inputs = [i in pairs for i in range(len(exported.in_avals))]
+    first = np.cumsum([0, *(2 if pair else 1 for pair in inputs)])
+    kept = [
+        j for i in exported.module_kept_var_idx for j in range(int(first[i]), int(first[i]) + (2 if inputs[i] else 1))
+    ]  # fmt: skip
+    changes = {
+        "mlir_module_serialized": artifact,
+        "in_tree": _tree(exported.in_tree, inputs, container),
+        "out_tree": _tree(exported.out_tree, results, container),
+        "in_avals": _doubled(exported.in_avals, inputs, lambda _: scale),
+        "out_avals": _doubled(exported.out_avals, results, lambda _: scale),
+        "_in_named_shardings": _doubled(exported._in_named_shardings, inputs, _replicated),
+        "_out_named_shardings": _doubled(exported._out_named_shardings, results, _replicated),
+        "in_shardings_hlo": _doubled(exported.in_shardings_hlo, inputs, lambda _: None),
+        "out_shardings_hlo": _doubled(exported.out_shardings_hlo, results, lambda _: None),
+        "module_kept_var_idx": tuple(kept),
+        "_get_vjp": None,
+    }
+    fields = {field.name: getattr(exported, field.name) for field in dataclasses.fields(exported)}
+    return ScaledExported(**{**fields, **changes})
+
+
+def _selected(exported: Exported, scaled: Select, options: ScalifyOptions, main: Any, leading: int) -> set[int]:
+    """The flat inputs that become pairs."""
+    if isinstance(scaled, str):
+        selection = select_arguments(main, dataclasses.replace(options, args=scaled)).scaled[leading:]
+        chosen = {i for i, pair in zip(exported.module_kept_var_idx, selection, strict=True) if pair}
+        if scaled == "all":
+            unused = set(range(len(exported.in_avals))) - set(exported.module_kept_var_idx)
+            names = {i: _MLIR_NAMES.get(np.dtype(exported.in_avals[i].dtype).name) for i in unused if _is_float(exported, i)}
+            chosen |= {i for i, name in names.items() if name in options.scaled_types}
+        return chosen
+    if callable(scaled):
+        names = input_names(exported)
+        chosen = {i for i, aval in enumerate(exported.in_avals) if is_float(aval) and scaled(names[i], aval)}
+    else:
+        chosen = set(scaled)
+    wrong = [i for i in sorted(chosen) if not 0 <= i < len(exported.in_avals) or not _is_float(exported, i)]
+    if wrong:
+        raise ScalifyError([Diagnostic(_cannot_scale(exported, i)) for i in wrong])
+    return chosen
+
+
+def _is_float(exported: Exported, i: int) -> bool:
+    return is_float(exported.in_avals[i])
+
+
+def _cannot_scale(exported: Exported, i: int) -> str:
+    count = len(exported.in_avals)
+    if not 0 <= i < count:
+        return f"{exported.fun_name} has {count} inputs, 0 to {count - 1}; there is no input {i} to scale"
+    return (
+        f"input {i} ({input_names(exported)[i]}) of {exported.fun_name} is {exported.in_avals[i].str_short()} and cannot "
+        "be scaled: only floating-point arrays are data * scale; leave it out"
+    )
+
+
+def input_names(exported: Exported) -> list[str]:
+    """The path of each flat input, such as args[0]['w'] or kwargs['lr']."""
+    tree = jax.tree.unflatten(exported.in_tree, range(len(exported.in_avals)))
+    args, kwargs = tree
+    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path({"args": args, "kwargs": kwargs})]
+    return [path[0].key + jax.tree_util.keystr(path[1:]) for path in paths]
+
+
+def _mark(main: Any, pairs: Sequence[bool], leading: int) -> None:
+    """Say on each argument of the module whether it is scaled."""
+    count = leading + len(pairs)
+    old = list(main.attributes["arg_attrs"]) if "arg_attrs" in main.attributes else [ir.DictAttr.get({})] * count
+    new = []
+    for i, attributes in enumerate(old):
+        entries = {named.name: named.attr for named in ir.DictAttr(attributes)}
+        if i >= leading and pairs[i - leading]:
+            entries[SCALED] = ir.UnitAttr.get()
+        new.append(ir.DictAttr.get(entries))
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get(new)
+
+
+def _paired_results(main: Any, tokens: int, count: int) -> list[bool]:
+    """For each result of the exported function, whether the rewritten module returns a pair for it."""
+    if "res_attrs" not in main.attributes:
+        return [False] * count
+    roles = [attributes[ROLE].value if ROLE in attributes else "" for attributes in main.attributes["res_attrs"]]
+    return [role == "data" for role in roles[tokens:] if role != "scale"]
+
+
+def _version() -> str:
+    """The StableHLO version that `jax.export` writes: readable by consumers up to four weeks old."""
+    return stablehlo.get_version_from_compatibility_requirement(stablehlo.StablehloCompatibilityRequirement.WEEK_4)
+
+
+def _tree(tree: Any, pairs: Sequence[bool], container: Container) -> Any:
+    """The tree with a pair in place of each leaf that is one."""
+    make = ScaledArray if container == "ScaledArray" else lambda data, scale: (data, scale)
+    leaves = [make(0, 0) if pair else 0 for pair in pairs]
+    return jax.tree.structure(jax.tree.unflatten(tree, leaves))
+
+
+def _doubled(values: Sequence[Any], pairs: Sequence[bool], of_scale: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """The values of flat inputs or results, with those of scales after those of their data."""
+    result: list[Any] = []
+    for value, pair in zip(values, pairs, strict=True):
+        result += [value, of_scale(value)] if pair else [value]
+    return tuple(result)
+
+
+def _replicated(sharding: Any) -> Any:
+    """The sharding of a rank-0 scale beside sharded data."""
+    if sharding is None:
+        return None
+    return NamedSharding(sharding.mesh, PartitionSpec(), memory_kind=sharding.memory_kind)
