@@ -6,6 +6,8 @@ change of the private API between jaxlib versions is mended in one place. Only j
 """
 
 import functools
+import importlib.util
+import os
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -17,6 +19,7 @@ __all__ = [
     "chlo",
     "exported_module",
     "func",
+    "gpu_compile_only_devices",
     "ir",
     "make_context",
     "passmanager",
@@ -90,3 +93,23 @@ def register_inliner(context: ir.Context) -> None:
     from jaxlib.mlir._mlir_libs import _mosaic_gpu_ext
 
     _mosaic_gpu_ext.register_inliner_extensions(context)
+
+
+def gpu_compile_only_devices(config: str, topology: str) -> Sequence[Any]:
+    """Devices of NVIDIA GPUs that need not be there; one's `client.compile` gives executables that cannot run here.
+
+    config: `GpuTargetConfigProto` as text. topology: "1x1x1" is one GPU. The plugin comes with jax-cuda12-pjrt;
+    JAX loads it where it is set to use CPUs only, and otherwise refuses it for want of CUDA.
+    """
+    import jax
+    from jaxlib import _jax, xla_client
+
+    jax.devices("cpu")  # lets JAX load its plugins first: it cannot once we have
+    options = {"target_config": config, "topology": topology}
+    if xla_client.pjrt_plugin_loaded("cuda"):
+        return _jax.get_default_c_api_topology("cuda", "", options)._make_compile_only_devices()
+    package = importlib.util.find_spec("jax_plugins.xla_cuda12")
+    assert package is not None and package.submodule_search_locations, "jax-cuda12-pjrt is installed"
+    library = os.path.join(package.submodule_search_locations[0], "xla_cuda_plugin.so")
+    plugin = xla_client.load_pjrt_plugin_dynamically("cuda", library)
+    return xla_client.make_c_api_device_topology(plugin, "", **options)._make_compile_only_devices()

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import importlib.metadata
 import json
 import os
 from typing import Any
@@ -86,10 +87,8 @@ def _mebibytes(size: int) -> str:
 
 
 def _as_json(result: Any) -> dict[str, Any]:
-    import jax
-    import jaxlib
-
-    return {"jax": jax.__version__, "jaxlib": jaxlib.__version__, **dataclasses.asdict(result)}
+    versions = {package: importlib.metadata.version(package) for package in ("jax", "jaxlib", "jax-cuda12-pjrt")}
+    return {"versions": versions, **dataclasses.asdict(result)}
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Which floats depend on which: reachability along def-use edges, through calls and into loops.
 
 Integers and booleans end a path: a gradient does not flow through them, and a token that was chosen by the
-previous product is a new input. Edges run from an operand to the results that may depend on it. A loop's results depend on what its body
-yields, but the edge from one iteration to the next is left out: a value depends on what was computed before
-it in the program text. A call's results depend on exactly those arguments that the callee's body connects them
-to; a path that goes down into a function does not come back up at another call of it.
+previous product is a new input. Edges run from an operand to the results that may depend on it. A loop's results
+depend on what its body yields, but the edge from one iteration to the next is left out: a value depends on what was
+computed before it in the program text. A call's results depend on exactly those arguments that the callee's body
+connects them to; a path that goes down into a function does not come back up at another call of it.
 """
 
 from collections.abc import Iterable

@@ -87,11 +87,8 @@ class FP8Dots(Pass):
                     remarks.append(_remark(product, f"FP8 {formats}, {_described(product)}"))
                 else:
                     remarks.append(_remark(product, f"left in {_element(product)}: {reason}"))
-        remarks.append(
-            Diagnostic(
-                f"{self.name}: {count['converted']} matrix products converted to FP8, {count['left']} left", "", "remark"
-            )
-        )
+        summary = f"{self.name}: {count['converted']} matrix products converted to FP8, {count['left']} left"
+        remarks.append(Diagnostic(summary, "", "remark"))
 
     # --- decisions --------------------------------------------------------------------------------------------
 

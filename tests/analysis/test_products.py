@@ -71,10 +71,13 @@ def test_a_forward_pass_alone_has_no_gradients() -> None:
 def test_the_two_operands_of_a_backward_product_may_stand_in_either_order() -> None:
     text = """
     func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2x4xf32>) {
-      %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+      %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+         : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
       %dy = stablehlo.tanh %y : tensor<8x2xf32>
-      %dw = stablehlo.dot_general %x, %dy, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
-      %dwt = stablehlo.dot_general %dy, %x, contracting_dims = [0] x [0] : (tensor<8x2xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      %dw = stablehlo.dot_general %x, %dy, contracting_dims = [0] x [0]
+         : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+      %dwt = stablehlo.dot_general %dy, %x, contracting_dims = [0] x [0]
+         : (tensor<8x2xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
       return %dw, %dwt : tensor<4x2xf32>, tensor<2x4xf32>
     }"""
     _, right, left = classify(text)
@@ -85,9 +88,12 @@ def test_the_two_operands_of_a_backward_product_may_stand_in_either_order() -> N
 def test_products_with_a_shared_input_are_not_taken_for_backward_ones() -> None:
     text = """
     func.func @main(%x: tensor<8x4xf32>, %q: tensor<4x4xf32>, %k: tensor<4x4xf32>) -> tensor<8x8xf32> {
-      %a = stablehlo.dot_general %x, %q, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
-      %b = stablehlo.dot_general %x, %k, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
-      %s = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+      %a = stablehlo.dot_general %x, %q, contracting_dims = [1] x [0]
+         : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+      %b = stablehlo.dot_general %x, %k, contracting_dims = [1] x [0]
+         : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+      %s = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1]
+         : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
       return %s : tensor<8x8xf32>
     }"""
     assert [p.kind for p in classify(text)] == ["forward"] * 3

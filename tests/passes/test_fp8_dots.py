@@ -33,7 +33,8 @@ def formats(text: str) -> collections.Counter[tuple[str, str]]:
 
 DOT = """
 func.func @main(%x: tensor<16x32xTYPE>, %w: tensor<32x48xTYPE>) -> tensor<16x48xTYPE> {
-  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xTYPE>, tensor<32x48xTYPE>) -> tensor<16x48xTYPE>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+     : (tensor<16x32xTYPE>, tensor<32x48xTYPE>) -> tensor<16x48xTYPE>
   return %y : tensor<16x48xTYPE>
 }"""
 HEAD_TOO = FP8Dots(head=True)

@@ -1,0 +1,156 @@
+"""Reading optimised HLO text: computations, instructions, and what runs as a kernel of its own."""
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterator
+
+_ELEMENT_BITS = {
+    "pred": 8, "s2": 2, "u2": 2, "s4": 4, "u4": 4, "f4e2m1fn": 4, "s8": 8, "u8": 8, "s16": 16, "u16": 16, "f16": 16,
+    "bf16": 16, "s32": 32, "u32": 32, "f32": 32, "s64": 64, "u64": 64, "f64": 64, "c64": 64, "c128": 128, "token": 0,
+}  # fmt: skip
+_ARRAY = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
+_COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\) -> .* \{$")
+_INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = (.*)$")
+_OPERAND = re.compile(r"%([\w.\-]+)")
+_CALLED = re.compile(r"(?:calls|body|condition|to_apply|true_computation|false_computation)=%?([\w.\-]+)")
+_BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
+_TRIP_COUNT = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
+_OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+_TARGET = re.compile(r'custom_call_target="([^"]*)"')
+
+# Instructions that cost nothing at run time, and those that only call other computations.
+_FREE = frozenset(
+    {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "partition-id", "replica-id"}
+)
+_CONTROL = frozenset({"while", "conditional", "call"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Instruction:
+    """One line of HLO. `shapes`: element type and dimensions of the result, several for a tuple."""
+
+    name: str
+    opcode: str
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    operands: tuple[str, ...]
+    attributes: str
+
+    @property
+    def op_name(self) -> str:
+        """The name stack in the metadata; empty where there is none."""
+        found = _OP_NAME.search(self.attributes)
+        return found.group(1) if found else ""
+
+    @property
+    def custom_call_target(self) -> str:
+        found = _TARGET.search(self.attributes)
+        return found.group(1) if found else ""
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """Names of the computations that the instruction calls."""
+        names = _CALLED.findall(self.attributes)
+        for group in _BRANCHES.findall(self.attributes):
+            names += [name.strip(" %") for name in group.split(",")]
+        return tuple(names)
+
+    @property
+    def trip_count(self) -> int:
+        """How often a loop's body runs, where XLA knows; 1 otherwise."""
+        found = _TRIP_COUNT.search(self.attributes)
+        return int(found.group(1)) if found else 1
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Size of the result, without the scratch memory that a library call asks for."""
+        shapes = self.shapes
+        if len(shapes) > 1 and self.custom_call_target.startswith("__cublas"):
+            shapes = shapes[:-1]
+        return sum(_bytes(element, dims) for element, dims in shapes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """An HLO module: instructions of each computation in order, by the computation's name."""
+
+    computations: dict[str, dict[str, Instruction]]
+    entry: str
+
+    def instructions(self) -> Iterator[tuple[str, Instruction]]:
+        """Every instruction with the name of its computation."""
+        for name, members in self.computations.items():
+            for instruction in members.values():
+                yield name, instruction
+
+    def kernels(self) -> Iterator[tuple[Instruction, int, int]]:
+        """What runs as a unit of its own: the instruction, how often, and the bytes one run reads and writes.
+
+        In the entry computation and in the bodies, conditions and branches it calls; how often is the product of
+        the known trip counts of the loops around.
+        """
+        yield from self._kernels(self.entry, 1)
+
+    def _kernels(self, name: str, times: int) -> Iterator[tuple[Instruction, int, int]]:
+        members = self.computations.get(name, {})
+        for instruction in members.values():
+            if instruction.opcode in _CONTROL or instruction.opcode.endswith("-start"):
+                runs = times * (instruction.trip_count if instruction.opcode == "while" else 1)
+                for called in instruction.called:
+                    yield from self._kernels(called, runs)
+            elif instruction.opcode not in _FREE and not instruction.opcode.endswith("-done"):
+                read = sum(members[name].size_in_bytes for name in instruction.operands if name in members)
+                yield instruction, times, read + instruction.size_in_bytes
+
+
+def parse(text: str) -> Program:
+    """Parse the text of one optimised HLO module."""
+    computations: dict[str, dict[str, Instruction]] = {}
+    entry = ""
+    current: dict[str, Instruction] = {}
+    for line in text.splitlines():
+        head = _COMPUTATION.match(line)
+        if head:
+            current = computations.setdefault(head.group(2), {})
+            entry = head.group(2) if head.group(1) else entry
+            continue
+        found = _INSTRUCTION.match(line)
+        if found:
+            instruction = _instruction(found.group(2), found.group(3))
+            if instruction is not None:
+                current[instruction.name] = instruction
+    return Program(computations, entry)
+
+
+def _instruction(name: str, rest: str) -> Instruction | None:
+    end = _closing(rest, 0) + 1 if rest.startswith("(") else rest.find(" ")
+    opening = rest.find("(", end)
+    if end <= 0 or opening < 0:
+        return None
+    closing = _closing(rest, opening)
+    return Instruction(
+        name,
+        rest[end:opening].strip(),
+        tuple((element, _dims(dims)) for element, dims in _ARRAY.findall(rest[:end])),
+        tuple(_OPERAND.findall(rest[opening:closing])),
+        rest[closing + 1 :],
+    )
+
+
+def _closing(text: str, start: int) -> int:
+    """Position of the parenthesis that closes the one at `start`."""
+    depth = 0
+    for position in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        if depth == 0:
+            return position
+    return len(text)
+
+
+def _dims(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",") if part)
+
+
+def _bytes(element: str, dims: tuple[int, ...]) -> int:
+    bits = _ELEMENT_BITS.get(element, 8 if element.startswith("f8") else 32)
+    return math.prod(dims) * bits // 8

@@ -1,0 +1,17 @@
+"""Options of `scalify-fp8-lint`."""
+
+import dataclasses
+from typing import Literal
+
+
+@dataclasses.dataclass(frozen=True)
+class LintOptions:
+    """How a module is compiled and judged. Every field has a `--flag` of the same name."""
+
+    # The GPU to compile for.
+    target: Literal["h100", "h200", "l40s", "b200", "a100"] = "h200"
+    # Who multiplies matrices. Without a GPU to tune on, "triton" sends nearly every product to Triton.
+    gemm: Literal["cublas", "triton"] = "cublas"
+    # Exit with status 1 unless these products are FP8 GEMMs: those with an FP8 operand ("converted"), those of
+    # linear layers but embedding and head ("linear"), or all.
+    require: Literal["none", "converted", "linear", "all"] = "none"

@@ -1,0 +1,59 @@
+"""Reading optimised HLO."""
+
+from scalify_hlo.aot.hlo_text import parse
+
+TEXT = """HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[8,4]{1,0})->f32[8,4]{1,0}}
+
+%fused_add (p: f32[8,4]) -> f32[8,4] {
+  %p = f32[8,4]{1,0} parameter(0)
+  ROOT %add.1 = f32[8,4]{1,0} add(%p, %p), metadata={op_name="jit(f)/add"}
+}
+
+%body (carry: (s32[], f32[8,4])) -> (s32[], f32[8,4]) {
+  %carry = (s32[], f32[8,4]{1,0}) parameter(0)
+  %i = s32[] get-tuple-element(%carry), index=0
+  %x = f32[8,4]{1,0} get-tuple-element(%carry), index=1
+  %fusion.1 = f32[8,4]{1,0} fusion(%x), kind=kLoop, calls=%fused_add
+  ROOT %t = (s32[], f32[8,4]{1,0}) tuple(%i, %fusion.1)
+}
+
+%cond (carry.1: (s32[], f32[8,4])) -> pred[] {
+  %carry.1 = (s32[], f32[8,4]{1,0}) parameter(0)
+  %i.1 = s32[] get-tuple-element(%carry.1), index=0
+  %n = s32[] constant(5)
+  ROOT %lt = pred[] compare(%i.1, %n), direction=LT
+}
+
+ENTRY %main (a: f32[8,4]) -> f32[8,4] {
+  %a = f32[8,4]{1,0} parameter(0), metadata={op_name="P[\\'w\\']"}
+  %zero = s32[] constant(0)
+  %q = f8e4m3fn[8,4]{1,0} fusion(%a), kind=kLoop, calls=%fused_add
+  %gemm = (f32[8,8]{1,0}, s8[4194304]{0}) custom-call(%q, %q), METADATA
+  %init = (s32[], f32[8,4]{1,0}) tuple(%zero, %a)
+  %while.1 = (s32[], /*index=1*/f32[8,4]{1,0}) while(%init), condition=%cond, body=%body, TRIPS
+  ROOT %r = f32[8,4]{1,0} get-tuple-element(%while.1), index=1
+}
+""".replace("TRIPS", 'backend_config={"known_trip_count":{"n":"5"}}').replace(
+    "METADATA",
+    'custom_call_target="__cublas$lt$matmul$f8", metadata={op_name="jit(f)/scalify.product.3/dot_general"}',
+)
+
+
+def test_instructions_have_types_operands_and_metadata() -> None:
+    program = parse(TEXT)
+    assert program.entry == "main" and set(program.computations) == {"fused_add", "body", "cond", "main"}
+    gemm = program.computations["main"]["gemm"]
+    assert gemm.opcode == "custom-call" and gemm.operands == ("q", "q")
+    assert gemm.shapes == (("f32", (8, 8)), ("s8", (4194304,)))
+    assert gemm.custom_call_target == "__cublas$lt$matmul$f8"
+    assert gemm.op_name == "jit(f)/scalify.product.3/dot_general"
+
+
+def test_kernels_are_counted_as_often_as_their_loop_runs() -> None:
+    kernels = {kernel.name: (times, size) for kernel, times, size in parse(TEXT).kernels()}
+    assert kernels == {
+        "q": (1, 8 * 4 * 4 + 8 * 4),  # reads f32, writes FP8
+        "gemm": (1, 2 * 8 * 4 + 8 * 8 * 4),  # the library's scratch memory is no traffic
+        "fusion.1": (5, 2 * 8 * 4 * 4),
+        "lt": (5, 4 + 4 + 1),
+    }
