@@ -66,4 +66,5 @@ def epsilon(element_type: str) -> float:
     """Distance from 1 to the next larger number of a float type, or of a complex type's parts."""
     if is_complex(element_type):
         element_type = element_type[len("complex<") : -1]
-    return float(ml_dtypes.finfo(NUMPY_DTYPES[element_type]).eps)
+    finfo: Any = ml_dtypes.finfo(NUMPY_DTYPES[element_type])
+    return float(finfo.eps)

@@ -75,7 +75,7 @@ class InterpreterPool:
             worker = self._take()
             try:
                 status, value = worker.call(request, timeout_seconds)
-            except _WorkerDied as death:
+            except _WorkerError as death:
                 raise _explain(death, module) from None
             except BaseException:
                 worker.kill()  # its reply would be taken for the next one's
@@ -101,7 +101,7 @@ class InterpreterPool:
         return _Worker()
 
 
-class _WorkerDied(Exception):
+class _WorkerError(Exception):
     """message: what it wrote to stderr; timed_out: whether it was killed for taking too long."""
 
     def __init__(self, message: str, timed_out: bool):
@@ -128,7 +128,7 @@ class _Worker:
             raise InterpreterError(Diagnostic(f"the interpreter's process does not start: {self._end()}")) from None
 
     def call(self, request: Any, timeout_seconds: float) -> tuple[str, Any]:
-        """Send one request and wait for its reply; raises _WorkerDied."""
+        """Send one request and wait for its reply; raises _WorkerError."""
         timed_out = threading.Event()
 
         def expire() -> None:
@@ -143,7 +143,7 @@ class _Worker:
             return receive(self._output)
         except (EOFError, OSError):
             timer.cancel()
-            raise _WorkerDied(self._end(), timed_out.is_set()) from None
+            raise _WorkerError(self._end(), timed_out.is_set()) from None
         finally:
             timer.cancel()
 
@@ -172,7 +172,7 @@ class _Worker:
         return self._process.stdout
 
 
-def _explain(death: _WorkerDied, module: str | bytes | ir.Module) -> InterpreterError:
+def _explain(death: _WorkerError, module: str | bytes | ir.Module) -> InterpreterError:
     """What the process said last, with the operation's name and where the module has it."""
     if death.timed_out:
         return InterpreterError(Diagnostic("the reference interpreter took too long; run a smaller program or XLA:CPU"))
@@ -193,7 +193,8 @@ def _locations(module: str | bytes | ir.Module, operation: str | None) -> list[s
     """The first few places where the module has this operation."""
     if operation is None:
         return []
-    places = [describe_location(op.location) for op in operations(as_module(module)) if op.name == operation]
+    module = as_module(module)
+    places = [describe_location(op.location) for op in operations(module) if op.name == operation]
     return places[:4]
 
 

@@ -31,7 +31,7 @@ def clone(module: ir.Module) -> ir.Module:
 
 
 def operations(module: ir.Module) -> list[Any]:
-    """Every operation inside the module, outermost first."""
+    """Every operation inside the module, outermost first; valid only as long as the caller keeps the module."""
     found: list[Any] = []
 
     def visit(op: Any) -> ir.WalkResult:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from scalify_hlo.bindings import ir, stablehlo
-from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.diagnostics import from_mlir_error
+from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_complex, is_float_array
 from scalify_hlo.execution.modules import clone, operations
 
@@ -34,12 +35,11 @@ def promote_to_f64(module: ir.Module) -> ir.Module:
     Constants keep their narrow values (they are converted in place). Bit casts, random draws and unknown custom calls
     run in their own types. `reduce_precision` and the algorithms of dots, which ask for less precision, are dropped.
 
-    Raises ScalifyError, with the locations, for quantised types and when the result does not verify.
+    Raises ScalifyError when the result does not verify.
     """
     promoted = clone(module)
     with promoted.context, ir.Location.unknown():
         ops = operations(promoted)
-        _refuse_quantised(ops)
         # Read before any type changes: what an operation kept narrow is to be fed.
         narrow = {i: [v.type for v in op.operands] for i, op in enumerate(ops) if _is_kept_narrow(op)}
         for i, op in enumerate(ops):
@@ -56,7 +56,7 @@ def promote_to_f64(module: ir.Module) -> ir.Module:
         try:
             promoted.operation.verify()
         except ir.MLIRError as error:
-            raise ScalifyError(f"the program cannot be computed in f64: {error}") from error
+            raise ScalifyError(from_mlir_error(error)) from None
     return promoted
 
 
@@ -87,16 +87,6 @@ def _wide(type_: Any) -> Any:
     if isinstance(type_, ir.TupleType):
         return ir.TupleType.get_tuple([_wide(type_.get_type(i)) for i in range(type_.num_types)])
     return type_
-
-
-def _refuse_quantised(ops: Sequence[Any]) -> None:
-    found = [
-        Diagnostic(f"'{op.name}' has a quantised type and cannot be computed in f64", describe_location(op.location))
-        for op in ops
-        if any("!quant." in str(value.type) for value in [*op.operands, *op.results])
-    ]
-    if found:
-        raise ScalifyError(found)
 
 
 def _is_kept_narrow(op: Any) -> bool:

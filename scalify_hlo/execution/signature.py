@@ -173,7 +173,7 @@ def _pair_by_type(original: Sequence[TensorSpec], rewritten: Sequence[TensorSpec
         return [2, 1] if paired else [1]
 
     # suffixes[i]: the positions j from which original[i:] can be aligned with rewritten[j:]
-    suffixes: list[set[int]] = [set() for _ in original] + [{len(rewritten)}]
+    suffixes: list[set[int]] = [*(set[int]() for _ in original), {len(rewritten)}]
     for i in reversed(range(len(original))):
         candidates = {end - length for end in suffixes[i + 1] for length in (1, 2)}
         suffixes[i] = {j for j in candidates if any(j + n in suffixes[i + 1] for n in lengths(i, j))}

@@ -27,7 +27,7 @@ _LENGTH = struct.Struct("<Q")
 _READABLE = frozenset({"f64", "f32", "f16", "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"})
 
 # What the interpreter lacks and a pass of StableHLO's own can express in operations that it has.
-_PREPARE = "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops))"
+_PREPARE = "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops{fail-on-unused=false}))"
 
 
 def send(stream: BinaryIO, message: Any) -> None:
@@ -152,7 +152,7 @@ def main() -> None:
             send(replies, ("results", _program(source)(arrays)))
         except ScalifyError as error:
             send(replies, ("error", "; ".join(diagnostic.message for diagnostic in error.diagnostics)))
-        except Exception as error:  # the parent re-raises it; the worker lives on
+        except Exception as error:  # noqa: BLE001 - the parent raises it; the worker lives on
             send(replies, ("error", f"{type(error).__name__}: {error}"))
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import jax
+import jax as _jax
 import numpy as np
 
 from scalify_hlo.bindings import ir, sharding_from_hlo, xla_client
@@ -16,6 +16,8 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import as_module, clone, operations, to_bytecode
 from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature, name_entry_main
+
+jax: Any = _jax  # most of its types are unknown to a strict checker
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +105,9 @@ class Executable:
         return [replicated if a is None else sharding_from_hlo(self._devices, a) for a in annotations]
 
 
-def compile(module: str | bytes | ir.Module, *, excess_precision: bool = False) -> Executable:
+def compile(  # noqa: A001 - read as xla.compile
+    module: str | bytes | ir.Module, *, excess_precision: bool = False
+) -> Executable:
     """Compile `module` (text, bytecode or ir.Module, left unchanged) for XLA:CPU.
 
     excess_precision: whether XLA may keep f16 and bf16 values in a wider type between operations. Off by default, so
@@ -155,7 +159,11 @@ def _devices(count: int) -> list[Any]:
 @functools.cache
 def _register_custom_calls() -> None:
     """Make JAX register its LAPACK kernels, which it does while it lowers a function that needs them."""
-    jax.jit(lambda x: jax.numpy.linalg.svd(jax.numpy.linalg.cholesky(x))).lower(np.eye(2, dtype=np.float32))
+
+    def kernels(x: Any) -> Any:
+        return jax.numpy.linalg.svd(jax.numpy.linalg.cholesky(x))
+
+    jax.jit(kernels).lower(np.eye(2, dtype=np.float32))
 
 
 def _integer_attribute(module: ir.Module, name: str) -> int:
