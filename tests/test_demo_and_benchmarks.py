@@ -44,7 +44,7 @@ def test_demo_shows_every_result_and_leaves_the_modules(tmp_path: pathlib.Path) 
     assert 'scalify.role = "scale"' in after.read_text()
 
 
-def test_scaling_benchmark_measures_and_compares(tmp_path: pathlib.Path) -> None:
+def test_scaling_benchmark_measures_and_compares() -> None:
     settings = gpt2_scaling.Settings(width=16, heads=2, context=8, batch=2, repeats=1, compilations=1, steps=2)
     row = gpt2_scaling.measure(settings, 1)
     assert row.wrong_results == 0

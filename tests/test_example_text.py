@@ -25,9 +25,9 @@ def test_a_folder_holds_wikitext(tmp_path: pathlib.Path) -> None:
 
 
 def test_missing_text_is_an_error_that_names_it(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.txt"):
         text.load(tmp_path / "nowhere.txt")
-    with pytest.raises(FileNotFoundError, match="wiki.test.txt"):
+    with pytest.raises(FileNotFoundError, match=r"wiki\.test\.txt"):
         text.load(tmp_path)
     with pytest.raises(ValueError, match="dev"):
         text.load(tmp_path, "dev")

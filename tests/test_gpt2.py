@@ -15,7 +15,7 @@ from scalify_hlo.execution.modules import as_module
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.xla import compile as compile_for_cpu
 
-TINY = gpt2.GPT2Config(layers=2, width=16, heads=2, context=8, vocabulary=32)
+TINY = gpt2.GPT2Config(layers=1, width=16, heads=2, context=8, vocabulary=32)
 BATCH = 2
 
 
@@ -54,27 +54,30 @@ def test_f32_step_equals_original_within_its_rounding_noise(activation: str, dro
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 @pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
 def test_f16_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
-    report = checked(dataclasses.replace(TINY, activation=activation, dropout=dropout, dtype="float16"))
+    """With layer normalisation in f32, where the original does not overflow and so has a rounding noise."""
+    config = dataclasses.replace(TINY, activation=activation, dropout=dropout, dtype="float16", norm_dtype="float32")
+    report = checked(config)
     assert report.comparison.passed, report.comparison.table()
 
 
-def test_untied_head_and_f32_layer_norm() -> None:
-    report = checked(dataclasses.replace(TINY, tied_head=False, dtype="float16", norm_dtype="float32"))
+def test_f16_step_is_right_where_the_original_overflows() -> None:
+    """All of it in f16: within 20 roundings (2%) of f64, RMS over RMS, whatever became of the original."""
+    comparison = checked(dataclasses.replace(TINY, dtype="float16"), CheckOptions(epsilons=20)).comparison
+    assert sum(result.saved for result in comparison.results) > 0  # layer norm's backward pass overflows
+    assert comparison.passed, comparison.table()
+
+
+def test_untied_head() -> None:
+    report = checked(dataclasses.replace(TINY, tied_head=False))
     assert report.comparison.passed, report.comparison.table()
 
 
 @pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
 def test_f32_step_has_the_same_bits_on_the_reference_interpreter(activation: str) -> None:
-    config = dataclasses.replace(TINY, layers=1, activation=activation)
+    config = dataclasses.replace(TINY, activation=activation)
     report = checked(config, CheckOptions(backend="interpreter"))
     inexact = [result for result in report.comparison.results if result.verdict != "exact"]
     assert not inexact, "\n".join(f"{result.name}: {result.error:.2e}" for result in inexact)
-
-
-def test_f16_step_is_finite_where_the_original_overflows() -> None:
-    results = checked(dataclasses.replace(TINY, dtype="float16")).comparison.results
-    assert sum(result.saved for result in results) > 0  # the original: layer norm's backward pass overflows
-    assert all(np.isfinite(result.error) and np.isfinite(result.data_rms) for result in results)
 
 
 def test_scales_of_results_are_powers_of_two() -> None:
@@ -85,9 +88,11 @@ def test_scales_of_results_are_powers_of_two() -> None:
 
 def test_data_stay_near_one_at_any_depth() -> None:
     """Static rules must not drift with depth: the paper's implementation reaches 2^43 per two layers."""
-    deep = dataclasses.replace(TINY, layers=8)
-    sizes = {r.name: np.log2(r.data_rms) for r in checked(deep).comparison.results if r.scale is not None}
-    assert all(abs(size) < 20 for size in sizes.values()), sizes
+    report = checked(dataclasses.replace(TINY, layers=6))
+    sizes = {r.name: np.log2(r.data_rms) for r in report.comparison.results if r.scale is not None and r.data_rms > 0}
+    gradients = {name: size for name, size in sizes.items() if "first_moment" in name}
+    assert len(gradients) > 6
+    assert all(abs(size) < 6 for size in gradients.values()), gradients
 
 
 def test_every_float_of_the_f16_program_is_f16() -> None:
