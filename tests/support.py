@@ -5,10 +5,11 @@ check_range(text16, arrays, exponents)    promise P3: f16 data whose data * scal
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array, epsilon, is_complex
 from scalify_hlo.execution.inputs import Split, draw_inputs, recombine, rewritten_arguments, split_by_exponent
 from scalify_hlo.execution.interpreter import interpret
@@ -25,6 +26,14 @@ EXPONENTS_F16 = ((0,), (2, -3, 1, -2), (-3, 2, -1, 1))
 # Value overflows f16; underflows it; is far out; operands must be brought to a common scale on the way.
 RANGE_EXPONENTS = {"up": (24,), "down": (-36,), "far": (60,), "mixed": (24, 22, 25, 23)}
 
+# Runs a module's entry function: on the reference interpreter, or `run_on_xla`.
+Evaluate = Callable[[str | bytes, Sequence[Array]], list[Array]]
+
+
+def run_on_xla(module: str | bytes, arrays: Sequence[Array]) -> list[Array]:
+    """Run on XLA:CPU, for the operations that the reference interpreter lacks."""
+    return xla.compile(module)(arrays)
+
 
 @dataclasses.dataclass(frozen=True)
 class Rewritten:
@@ -39,10 +48,10 @@ class Rewritten:
         rewritten = rewrite_module(text, options)
         return Rewritten(rewritten, entry_signature(as_module(text)), entry_signature(as_module(rewritten)))
 
-    def run(self, splits: Sequence[Split]) -> list[Split]:
-        """The results as (data, scale), for arguments given as (data, scale), on the reference interpreter."""
+    def run(self, splits: Sequence[Split], evaluate: Evaluate = interpret) -> list[Split]:
+        """The results as (data, scale), for arguments given as (data, scale)."""
         pairings = pair_arguments(self.original, self.signature)
-        results = interpret(self.text, rewritten_arguments(splits, pairings, self.signature))
+        results = evaluate(self.text, rewritten_arguments(splits, pairings, self.signature))
         return [
             Split(results[p.data], None if p.scale is None else results[p.scale])
             for p in pair_results(self.original, self.signature)
@@ -57,8 +66,9 @@ def check_program(
     exact: bool = True,
     epsilons: float = 4.0,
     options: ScalifyOptions = ScalifyOptions(),
+    evaluate: Evaluate = interpret,
 ) -> str:
-    """Rewrite `text`, run both programs on the reference interpreter, and assert that they agree.
+    """Rewrite `text`, run both programs, by default on the reference interpreter, and assert that they agree.
 
     arrays: one for each argument; seeded ones when None.
     scales: powers of two, repeated over the float arguments; the sets of EXPONENTS, one after the other, when None.
@@ -72,18 +82,18 @@ def check_program(
     rewritten = Rewritten.of(text, options)
     arguments = rewritten.original.arguments
     arrays = draw_inputs(rewritten.original) if arrays is None else [np.asarray(array) for array in arrays]
-    expected = interpret(text, arrays)
+    expected = evaluate(text, arrays)
     narrow = any(spec.element_type == "f16" for spec in arguments)
     sets = [np.log2(scales).astype(int).tolist()] if scales is not None else EXPONENTS_F16 if narrow else EXPONENTS
     for exponents in sets:
-        got = rewritten.run(_split(arguments, arrays, exponents))
+        got = rewritten.run(_split(arguments, arrays, exponents), evaluate)
         for spec, pair, want in zip(rewritten.original.results, got, expected, strict=True):
             where = f"{spec.name}: {spec}, argument scales 2^{list(exponents)}"
             if pair.scale is not None and options.rounding != "none":
                 _assert_powers_of_two(pair.scale, where)
             with np.errstate(over="ignore", invalid="ignore"):
                 value = recombine(pair.data, pair.scale).astype(spec.dtype)
-            agree = _same_bits(value, want) if exact else _close(value, want, spec, epsilons)
+            agree = same_bits(value, want) if exact else _close(value, want, spec, epsilons)
             assert agree.all(), _report(where, agree, value, want, rewritten.text)
     return rewritten.text
 
@@ -94,6 +104,7 @@ def check_range(
     exponents: Mapping[str, Sequence[int]] = RANGE_EXPONENTS,
     *,
     options: ScalifyOptions = ScalifyOptions(),
+    evaluate: Evaluate = interpret,
 ) -> str:
     """Run a rewritten f16 program on data whose data * scale is out of f16's range, and compare with f64.
 
@@ -108,15 +119,15 @@ def check_range(
     arguments = rewritten.original.arguments
     arrays = draw_inputs(rewritten.original) if arrays is None else [np.asarray(array) for array in arrays]
     ideal_program = to_bytecode(promote_to_f64(as_module(text16)))
-    at_scale_one = interpret(ideal_program, [promote_array(array) for array in arrays])
+    at_scale_one = evaluate(ideal_program, [promote_array(array) for array in arrays])
     tolerances = [
-        _f16_tolerance(got, ideal) for got, ideal in zip(interpret(text16, arrays), at_scale_one, strict=True)
+        _f16_tolerance(got, ideal) for got, ideal in zip(evaluate(text16, arrays), at_scale_one, strict=True)
     ]
     for variant, cycle in exponents.items():
         splits = _with_scales(arguments, arrays, cycle)
         values = [promote_array(recombine(split.data, split.scale)) for split in splits]
-        expected = interpret(ideal_program, values)
-        got = rewritten.run(splits)
+        expected = evaluate(ideal_program, values)
+        got = rewritten.run(splits, evaluate)
         for spec, pair, want, tolerance in zip(rewritten.original.results, got, expected, tolerances, strict=True):
             where = f"{spec.name}: {spec}, variant {variant}, argument scales 2^{list(cycle)}"
             if pair.scale is not None:
@@ -158,9 +169,9 @@ def _assert_powers_of_two(scale: Array, where: str) -> None:
     assert ok.all(), f"{where}: the result's scale {scale} is no power of two"
 
 
-def _same_bits(got: Array, want: Array) -> Array:
+def same_bits(got: Array, want: Array) -> Array:
     if np.iscomplexobj(want):
-        return _same_bits(np.real(got), np.real(want)) & _same_bits(np.imag(got), np.imag(want))
+        return same_bits(np.real(got), np.real(want)) & same_bits(np.imag(got), np.imag(want))
     if got.dtype.kind in "iub":
         return np.asarray(got == want)
     got, want = got.astype(np.float64), want.astype(np.float64)

@@ -1,0 +1,18 @@
+"""The table: at least one program for every rule. To add an operation, add a row to the file of its family."""
+
+from tests.ops.program import Program
+from tests.ops.programs import contraction, dynamic_shapes, elementwise, homogeneous, regions, selection, structural
+
+PROGRAMS: tuple[Program, ...] = (
+    *homogeneous.PROGRAMS,
+    *elementwise.MULTIPLICATIVE,
+    *elementwise.ADDITIVE,
+    *contraction.PROGRAMS,
+    *selection.PROGRAMS,
+    *elementwise.NONLINEAR,
+    *elementwise.PREDICATES,
+    *elementwise.OPAQUE,
+    *regions.PROGRAMS,
+    *structural.PROGRAMS,
+    *dynamic_shapes.PROGRAMS,
+)
