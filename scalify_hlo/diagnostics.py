@@ -12,6 +12,9 @@ from scalify_hlo.errors import Diagnostic, describe_location
 # `describe_location`: a file position, a name stack in brackets, or both.
 _LOCATION = re.compile(r"(?P<position>.*:\d+:\d+)?(?: ?\[(?P<name>.*)\])?", re.DOTALL)
 
+# The verifier's note that prints the operation again, at the position that the error gives already.
+_REPETITION = "see current operation"
+
 
 def from_mlir(diagnostic: Any) -> Diagnostic:
     """An `ir.Diagnostic` (alive during its handler only) or `ir.DiagnosticInfo`, with its notes."""
@@ -21,7 +24,7 @@ def from_mlir(diagnostic: Any) -> Diagnostic:
         message=diagnostic.message.strip(),
         location=describe_location(location),
         severity=diagnostic.severity.name.lower(),
-        notes=tuple(from_mlir(note) for note in diagnostic.notes),
+        notes=tuple(from_mlir(note) for note in diagnostic.notes if not note.message.startswith(_REPETITION)),
     )
 
 

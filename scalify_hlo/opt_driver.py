@@ -9,7 +9,7 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.diagnostics import collect_diagnostics, located
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.expected_diagnostics import expectations, unmet
-from scalify_hlo.passes.pipeline import Element, Instrumentation, Pipeline
+from scalify_hlo.passes.pipeline import Instrumentation, Pipeline
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.serialization import (
     Format,
@@ -30,8 +30,9 @@ class OptSettings:
 
     # Form of the output (default: text to a terminal or to a .mlir file, else the form of the input).
     emit: Format | None = None
-    # StableHLO version whose readers must read a portable artifact: X.Y.Z, "current" or "minimum".
-    target: str = "current"
+    # StableHLO version whose readers must be able to read the output: X.Y.Z, "minimum", "4weeks" (what jax.export
+    # writes, and the default for an Exported) or "current" (the default for a portable artifact).
+    target: str | None = None
     # Process the parts between `// -----` lines one by one.
     split_input_file: bool = False
     # Compare the diagnostics with those that comments like `expected-error@+1 {{...}}` announce.
@@ -102,7 +103,7 @@ class OptDriver:
             case "bytecode":
                 return to_bytecode(module)
             case _:
-                data, warnings = to_artifact(module, self.settings.target)
+                data, warnings = to_artifact(module, self.settings.target or "current")
                 remarks += warnings
                 return data
 
@@ -122,15 +123,17 @@ class OptDriver:
 
         for element in self.pipeline.elements:
             if isinstance(element, Scalify):
-                exported = scalify_exported(exported, element, remarks=remarks)
+                # Tuples: `jax` alone is enough to load the file.
+                exported = scalify_exported(exported, element.args, element, container="tuple", remarks=remarks)
             else:
-                exported = self._run_inside(exported, element, program.name, remarks)
+                exported = self._run_inside(exported, Pipeline((element,)), program.name, remarks)
+        if self.settings.target:
+            exported = self._run_inside(exported, Pipeline(()), program.name, remarks)
         return bytes(exported.serialize())
 
-    def _run_inside(self, exported: Any, element: Element, name: str, remarks: list[Diagnostic]) -> Any:
-        """An Exported whose module has gone through one pass that keeps its signature."""
+    def _run_inside(self, exported: Any, pipeline: Pipeline, name: str, remarks: list[Diagnostic]) -> Any:
+        """An Exported whose module has gone through passes that keep its signature."""
         module = parse(Program(exported.mlir_module_serialized, "artifact", name), make_context())
-        Pipeline((element,)).run(module, remarks, self.instrumentation)
-        data, warnings = to_artifact(module, self.settings.target)
-        remarks += warnings
+        pipeline.run(module, remarks, self.instrumentation)
+        data, _ = to_artifact(module, self.settings.target or "4weeks")
         return dataclasses.replace(exported, mlir_module_serialized=data)

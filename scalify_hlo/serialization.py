@@ -233,7 +233,7 @@ def to_artifact(module: ir.Module, target: str = "current") -> tuple[bytes, list
     """A StableHLO portable artifact, and a warning when it holds what StableHLO makes no promise for.
 
     target: the StableHLO version whose readers must read it, "X.Y.Z", or "current" or "minimum" for the
-        newest and oldest that this jaxlib writes.
+        newest and oldest that this jaxlib writes, or "4weeks" for the newest that is at least four weeks old.
 
     Raises ScalifyError for a version that cannot be written, and for operations newer than the version.
     """
@@ -258,9 +258,15 @@ def to_artifact(module: ir.Module, target: str = "current") -> tuple[bytes, list
 
 def _artifact_version(target: str) -> str:
     oldest, newest = stablehlo.get_minimum_version(), stablehlo.get_current_version()
-    version = {"current": newest, "minimum": oldest}.get(target, target)
+    four_weeks = stablehlo.StablehloCompatibilityRequirement.WEEK_4
+    names = {
+        "current": newest,
+        "minimum": oldest,
+        "4weeks": stablehlo.get_version_from_compatibility_requirement(four_weeks),
+    }
+    version = names.get(target, target)
     if re.fullmatch(r"\d+\.\d+\.\d+", version) is None:
-        raise ScalifyError(f"'{target}' is no StableHLO version; give X.Y.Z, 'current' or 'minimum'")
+        raise ScalifyError(f"'{target}' is no StableHLO version; give X.Y.Z or one of {', '.join(names)}")
     if not _version_key(oldest) <= _version_key(version) <= _version_key(newest):
         raise ScalifyError(f"StableHLO {version} cannot be written by this jaxlib, which writes {oldest} to {newest}")
     return version

@@ -1,0 +1,94 @@
+"""Running `scalify-opt` inside the test process, and programs for it."""
+
+import dataclasses
+import io
+import pathlib
+import sys
+from collections.abc import Callable
+
+import click
+import pytest
+
+from scalify_hlo.bindings import make_context
+from scalify_hlo.serialization import Program, parse, to_artifact, to_bytecode
+
+PROGRAM = """\
+func.func @main(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  return %0, %n : tensor<4xf32>, tensor<4xi32>
+}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a command left: exit status, stdout, stderr."""
+
+    status: int
+    output: bytes
+    stderr: str
+
+    @property
+    def text(self) -> str:
+        return self.output.decode()
+
+    def error_line(self) -> str:
+        """The one line of stderr of a command that failed without output."""
+        assert self.status != 0, self
+        assert self.output == b""
+        lines = self.stderr.splitlines()
+        assert len(lines) == 1, self.stderr
+        return lines[0]
+
+
+Run = Callable[..., Result]
+
+
+def in_process(command: click.Command, capture: pytest.CaptureFixture[bytes], arguments: tuple[object, ...]) -> Result:
+    with pytest.raises(SystemExit) as exit_:
+        command.main([str(each) for each in arguments])
+    captured = capture.readouterr()
+    status = exit_.value.code
+    return Result(status if isinstance(status, int) else 0, captured.out, captured.err.decode())
+
+
+@pytest.fixture
+def opt(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`opt("in.mlir", "--flag", stdin=b"")`: scalify-opt in this process."""
+    from scalify_hlo.tools.scalify_opt import main
+
+    def run(*arguments: object, stdin: bytes | str = b"") -> Result:
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return in_process(main, capfdbinary, arguments)
+
+    return run
+
+
+@pytest.fixture
+def program_file(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "in.mlir"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.fixture(scope="session")
+def forms() -> dict[str, bytes]:
+    """One program in each form that needs no JAX."""
+    text = PROGRAM.encode()
+    module = parse(Program(text, "text", "in.mlir"), make_context())
+    return {"text": text, "bytecode": to_bytecode(module), "artifact": to_artifact(module)[0]}
+
+
+@pytest.fixture(scope="session")
+def exported() -> bytes:
+    """A serialised `jax.export.Exported` of a function with named arguments."""
+    import jax
+    import jax.export
+    import jax.numpy as jnp
+
+    def loss(params: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+        return jnp.sum(x @ params["w"] + params["b"])
+
+    params = {"w": jnp.ones((4, 8)), "b": jnp.ones(8)}
+    return bytes(jax.export.export(jax.jit(loss), platforms=["cpu"])(params, jnp.ones((2, 4))).serialize())

@@ -1,0 +1,166 @@
+"""Input that cannot be processed: one line that says where and what, a status that is not 0, no output."""
+
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import PROGRAM, Run
+
+ONE_DIAGNOSTIC = re.compile(r"[^:]+:\d+:\d+: error: .+")
+
+FILES = {
+    "empty": (b"", "the file is empty"),
+    "blank": (b" \n\n", "the file is empty"),
+    "comment": (b"// nothing\n", "there is no operation here"),
+    "json": (b'{"a": 1}\n', "this is not MLIR"),
+    "prose": (b"Dear reader,\n", "this is not MLIR"),
+    "latin1": (b"// caf\xe9\nmodule {}\n", "byte 0xe9 here is not text"),
+    "nul": (b"module {}\n\0\n", "byte 0x00 here is not text"),
+    "hlo": (b"HloModule jit_f\n", "this is HLO text"),
+    "gzip": (b"\x1f\x8b\x08\0\0\0\0\0", "gzip -d"),
+    "zip": (b"PK\x03\x04", "zip archive"),
+    "syntax": (b"func.func @main( {\n", "error: expected"),
+    "truncated text": (PROGRAM[:-20].encode(), "error: expected"),
+    "unknown op": (b"func.func @main() {\n  stablehlo.frobnicate\n}\n", "custom op 'stablehlo.frobnicate' is unknown"),
+    "invalid op": (b"func.func @main(%x: i3) {\n  %0 = stablehlo.negate %x : i3\n return }", "must be ranked tensor"),
+    "other dialect": (
+        b"func.func @main(%x: tensor<f32>) -> tensor<f32> {\n %0 = mhlo.tan %x : tensor<f32>\n return %0 : tensor<f32>\n}",
+        "mhlo.tan",
+    ),
+    "no function": (b"module {}\n", "no public function"),
+    "two functions": ((PROGRAM.replace("main", "f") + PROGRAM.replace("main", "g")).encode(), "2 public functions"),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), FILES.values(), ids=FILES.keys())
+def test_file_gets_one_located_line(opt: Run, tmp_path: pathlib.Path, data: bytes, message: str):
+    source, target = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_bytes(data)
+    line = opt(source, "-o", target).error_line()
+    assert ONE_DIAGNOSTIC.fullmatch(line)
+    assert line.startswith(str(source))
+    assert message in line
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [("syntax", "1:17"), ("unknown op", "2:3"), ("invalid op", "2:8"), ("latin1", "1:7"), ("nul", "2:1"), ("other dialect", "2:7")],
+)
+def test_the_line_has_the_position(opt: Run, text: str, position: str):
+    assert opt(stdin=FILES[text][0]).error_line().startswith(f"<stdin>:{position}: error: ")
+
+
+def test_missing_file(opt: Run):
+    assert opt("no/such.mlir").error_line() == "no/such.mlir:1:1: error: cannot read this file: No such file or directory"
+
+
+def test_folder(opt: Run, tmp_path: pathlib.Path):
+    assert opt(tmp_path).error_line().endswith("error: cannot read this file: Is a directory")
+
+
+def test_output_in_a_missing_folder(opt: Run, program_file: pathlib.Path):
+    assert "cannot write this file" in opt(program_file, "-o", "no/such/out.mlir").error_line()
+
+
+FLAGS = [
+    (["--rounding=sideways"], "Invalid value for '--rounding': 'sideways' is not one of"),
+    (["--scale-dtype=f16"], "'f16' is not one of 'f32', 'e8m0'"),
+    (["--rules=mine"], "Invalid value for '--rules'"),
+    (["--on-unsupported=ignore"], "Invalid value for '--on-unsupported'"),
+    (["--emit=png"], "Invalid value for '--emit'"),
+    (["--no-such-flag"], "No such option"),
+    (["--args=9"], "argument index 9 is out of range"),
+    (["--args=weights*"], "no argument is called 'weights*'"),
+    (["--args=1"], "i32"),
+    (["--pass-pipeline=builtin.module(nope)"], "'nope' does not refer to a registered pass"),
+    (["--pass-pipeline=builtin.module(scalify{rounding=x})"], "invalid value 'x' for rounding: expected 'down'"),
+    (["--pass-pipeline=builtin.module(scalify{colour=x})"], "unknown option 'colour'; the options are args"),
+    (["--pass-pipeline=builtin.module(cse"], "expected ')' here"),
+    (["--pass-pipeline=func.func(scalify)"], "cannot be nested in func.func"),
+    (["--pass-pipeline=cse", "--cse"], "exclude each other"),
+    (["--split-input-file", "--emit=bytecode"], "needs text in and text out"),
+    (["second.mlir"], "unexpected extra argument"),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), FLAGS, ids=[" ".join(flags) for flags, _ in FLAGS])
+def test_flag_gets_one_line(opt: Run, program_file: pathlib.Path, tmp_path: pathlib.Path, flags: list[str], message: str):
+    target = tmp_path / "out.mlir"
+    line = opt(program_file, *flags, "-o", target).error_line()
+    assert message in line
+    assert "error: " in line
+    assert not target.exists()
+
+
+def test_an_old_output_stays_on_failure(opt: Run, tmp_path: pathlib.Path):
+    target = tmp_path / "out.mlir"
+    target.write_text("precious")
+    assert opt("-o", target, stdin="module {").status == 1
+    assert target.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def damaged(data: bytes, seed: int) -> bytes:
+    """Truncated, flipped, overwritten or shifted somewhere, by a seeded choice."""
+    rng = random.Random(seed)
+    at = rng.randrange(4, len(data))
+    junk = rng.randbytes(rng.randrange(1, 20))
+    kinds = [
+        data[:at],
+        data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :],
+        data[:at] + junk + data[at + len(junk) :],
+        data[:at] + junk + data[at:],
+    ]
+    return kinds[seed % 4]
+
+
+@pytest.mark.parametrize("form", ["bytecode", "artifact", "exported"])
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_binary(opt: Run, forms: dict[str, bytes], exported: bytes, form: str, seed: int):
+    """A damaged file is refused in one line, or, where the damage is not seen, processed: never an abort."""
+    data = damaged(exported if form == "exported" else forms[form], seed)
+    result = opt("--emit=text", stdin=data)
+    if result.status:
+        assert ONE_DIAGNOSTIC.fullmatch(result.error_line())
+    else:
+        assert result.text.startswith("module")
+
+
+@pytest.mark.parametrize("form", ["bytecode", "artifact"])
+def test_truncated_binary_says_what_it_is(opt: Run, forms: dict[str, bytes], form: str):
+    line = opt(stdin=forms[form][:-30]).error_line()
+    name = {"bytecode": "MLIR bytecode", "artifact": "StableHLO portable artifact"}[form]
+    assert f"<stdin>:1:1: error: cannot read this {name} (truncated or damaged" in line
+
+
+def test_text_whose_error_message_is_no_utf8(opt: Run):
+    """The bindings abort the process on such a message; the trial parse takes the blow."""
+    line = opt(stdin='func.func @main() {\n  call @"\\FF\\FE"() : () -> ()\n  return\n}\n').error_line()
+    assert "crashes" in line
+
+
+def test_a_defect_of_the_tool_is_called_one(opt: Run, program_file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    import scalify_hlo.rewrite
+    from scalify_hlo.tools.scalify_opt import main
+
+    def broken(*_: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(scalify_hlo.rewrite, "scalify_in_place", broken)
+    result = opt(program_file)
+    assert result.status == 70
+    assert "internal error: KeyError: 'oops'" in result.error_line()
+    assert "please report" in result.stderr
+    with pytest.raises(KeyError):
+        main.main([str(program_file), "--debug"])
+
+
+def test_a_closed_pipe_is_no_error_message():
+    command = f"{sys.executable} -m scalify_hlo.tools.scalify_opt --list-rules | head -c 1"
+    finished = subprocess.run(command, shell=True, capture_output=True, check=False)
+    assert finished.stderr == b""

@@ -1,0 +1,92 @@
+"""The command as a program: entry points, help, listings, and that no flag goes untested."""
+
+import dataclasses
+import importlib.metadata
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import click
+import pytest
+
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes import PASSES
+from scalify_hlo.passes.option_text import field_help
+from scalify_hlo.passes.textual import TEXTUAL_PASSES
+from scalify_hlo.tools.scalify_opt import main
+from tests.cli.conftest import PROGRAM, Run
+
+MODULE = [sys.executable, "-m", "scalify_hlo.tools.scalify_opt"]
+
+
+def test_module_form_reads_stdin_and_writes_stdout():
+    finished = subprocess.run([*MODULE], input=PROGRAM.encode(), capture_output=True, check=True)
+    assert b'scalify.role = "scale"' in finished.stdout
+    assert finished.stderr == b""
+
+
+def test_script_is_installed(program_file: pathlib.Path, tmp_path: pathlib.Path):
+    script = shutil.which("scalify-opt", path=str(pathlib.Path(sys.executable).parent))
+    if script is None:
+        pytest.skip("the package is not installed, only importable")
+    target = tmp_path / "out.mlir"
+    subprocess.run([script, program_file, "-o", target], check=True)
+    assert 'scalify.role = "scale"' in target.read_text()
+
+
+def test_start_up_does_not_import_jax():
+    """Importing jax takes longer than everything else that the command does to a usual program."""
+    code = "import sys; from scalify_hlo.tools.scalify_opt import main; import scalify_hlo.rewrite; print('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"False\n"
+
+
+def test_version(opt: Run):
+    text = opt("--version").text
+    jax, jaxlib = (importlib.metadata.version(name) for name in ("jax", "jaxlib"))
+    assert re.fullmatch(rf"scalify_hlo \d+\.\d+\.\d+ \(jax {jax}, jaxlib {jaxlib}, StableHLO \d+\.\d+\.\d+\)\n", text)
+
+
+def test_help_has_every_option_and_pass(opt: Run):
+    text = " ".join(opt("--help").text.split())
+    for field in dataclasses.fields(ScalifyOptions):
+        assert f"--{field.name.replace('_', '-')}" in text
+        assert field_help(ScalifyOptions)[field.name].split()[0] in text
+    for name in [*PASSES, *TEXTUAL_PASSES]:
+        assert f"--{name}" in text
+
+
+def test_every_option_has_help():
+    for cls in [ScalifyOptions, *PASSES.values()]:
+        for field in dataclasses.fields(cls):
+            assert field_help(cls).get(field.name), f"{cls.__name__}.{field.name} needs a comment above it"
+
+
+def test_list_passes(opt: Run):
+    text = opt("--list-passes").text
+    for name, each in PASSES.items():
+        assert re.search(rf"^  {name}$", text, re.MULTILINE)
+        for field in dataclasses.fields(each):
+            assert f"{field.name.replace('_', '-')}=" in text
+    assert "  canonicalize\n" in text
+
+
+def test_list_rules(opt: Run):
+    from scalify_hlo import registry
+
+    lines = opt("--list-rules").text.splitlines()
+    listed = {line.split()[0]: line for line in lines if line.strip()}
+    for op, rule in registry.rules().items():
+        assert rule.family in listed[op]
+    for op in registry.refusals():
+        assert op in listed
+    assert "homogeneous" in listed["stablehlo.negate"]
+
+
+def test_no_flag_goes_untested():
+    """Every flag occurs in a test of this folder."""
+    tests = "\n".join(path.read_text() for path in pathlib.Path(__file__).parent.glob("*.py"))
+    flags = [opt for each in main.params if isinstance(each, click.Option) for opt in each.opts + each.secondary_opts]
+    flags.remove("--verify-each")  # the default; --no-verify-each is tested
+    assert [flag for flag in flags if flag not in tests] == []

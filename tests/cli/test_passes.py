@@ -1,0 +1,247 @@
+"""Pass flags, pipelines and the options of the `scalify` pass."""
+
+import dataclasses
+import pathlib
+from typing import ClassVar
+
+import pytest
+
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes import PASSES, Pass, Scalify
+from scalify_hlo.passes.pipeline import parse_pipeline
+from scalify_hlo.passes.textual import TEXTUAL_PASSES
+from tests.cli.conftest import PROGRAM, Run
+
+SCALES = 'scalify.role = "scale"'
+
+TWICE = """\
+func.func @main(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  %1 = stablehlo.negate %x : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+"""
+
+
+def test_the_default_pipeline_scalifies(opt: Run):
+    assert opt(stdin=PROGRAM).text.count(SCALES) == 2
+
+
+def test_without_scaled_arguments_the_output_is_the_input(opt: Run):
+    untouched = opt("--pass-pipeline=builtin.module()", stdin=PROGRAM)
+    assert opt("--args=none", stdin=PROGRAM).output == untouched.output
+
+
+def test_flags_run_in_their_order(opt: Run):
+    result = opt("--cse", "--scalify", "--canonicalize", "--dump-pass-pipeline", stdin=TWICE)
+    pipeline = result.stderr
+    assert pipeline.index("cse") < pipeline.index("scalify") < pipeline.index("canonicalize")
+    assert result.text.count("stablehlo.negate") == 1
+
+
+def test_a_flag_can_be_given_twice(opt: Run):
+    assert opt("--cse", "--canonicalize", "--cse", "--dump-pass-pipeline", stdin=TWICE).stderr.count("cse,") == 1
+    assert opt("--cse", "--cse", "--dump-pass-pipeline", stdin=TWICE).stderr == "builtin.module(cse,cse)\n"
+
+
+def test_flags_of_other_passes_leave_scalify_out(opt: Run):
+    assert SCALES not in opt("--cse", stdin=TWICE).text
+
+
+@pytest.mark.parametrize("name", TEXTUAL_PASSES)
+def test_every_textual_pass_runs(opt: Run, name: str):
+    assert opt(f"--{name}", stdin=TWICE).status == 0
+
+
+def test_passes_on_functions_are_nested_by_themselves():
+    assert str(parse_pipeline("chlo-legalize-to-stablehlo")) == "builtin.module(func.func(chlo-legalize-to-stablehlo))"
+
+
+def test_inline_inlines(opt: Run):
+    source = """
+      func.func @main(%x: tensor<i32>) -> tensor<i32> {
+        %0 = call @f(%x) : (tensor<i32>) -> tensor<i32>
+        return %0 : tensor<i32>
+      }
+      func.func private @f(%x: tensor<i32>) -> tensor<i32> {
+        %0 = stablehlo.negate %x : tensor<i32>
+        return %0 : tensor<i32>
+      }
+    """
+    text = opt("--inline", "--symbol-dce", stdin=source).text
+    assert "call" not in text
+    assert "stablehlo.negate" in text
+
+
+def test_pass_pipeline_mixes_python_and_textual_passes(opt: Run):
+    result = opt("--pass-pipeline=builtin.module(cse,scalify{args=0},func.func(canonicalize),symbol-dce)", stdin=TWICE)
+    assert result.text.count("stablehlo.negate") == 1
+    assert SCALES in result.text
+
+
+def test_dumped_pipeline_reads_back(opt: Run):
+    dumped = opt("--pass-pipeline=scalify{rounding=up plain-results},cse", "--dump-pass-pipeline", stdin=PROGRAM).stderr
+    assert "rounding=up" in dumped
+    assert "plain-results=true" in dumped
+    assert opt(f"--pass-pipeline={dumped.strip()}", "--dump-pass-pipeline", stdin=PROGRAM).stderr == dumped
+
+
+def test_flags_are_the_defaults_of_the_pass_options(opt: Run):
+    flags = ["--rounding=up", "--args=none", "--dump-pass-pipeline"]
+    assert "rounding=up" in opt(*flags, stdin=PROGRAM).stderr
+    assert "args=none" in opt(*flags, "--scalify", stdin=PROGRAM).stderr
+    both = opt(*flags, "--scalify=args=0 rounding=nearest", stdin=PROGRAM).stderr
+    assert "args=0" in both
+    assert "rounding=nearest" in both
+
+
+VALUES = {
+    "args": "0,2-3",
+    "scaled-types": "f16,bf16",
+    "plain-results": "true",
+    "scale-dtype": "e8m0",
+    "rounding": "none",
+    "rules": "paper",
+    "on-unsupported": "unscale",
+    "print-rules": "true",
+}
+
+
+def test_every_option_has_a_flag_and_a_place_in_the_pipeline(opt: Run):
+    """A new field of ScalifyOptions has to be added to VALUES."""
+    assert {field.name.replace("_", "-") for field in dataclasses.fields(ScalifyOptions)} == set(VALUES)
+    source = "func.func @main(%n: tensor<i32>) -> tensor<i32> {\n  return %n : tensor<i32>\n}"
+    by_pipeline = " ".join(f"{name}={value}" for name, value in VALUES.items() if name != "args")
+    by_flag = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in VALUES.items() if name != "args"]
+    assert f"scalify{{args=all {by_pipeline}}}" in opt(*by_flag, "--dump-pass-pipeline", stdin=source).stderr
+    assert opt(f"--pass-pipeline=scalify{{{by_pipeline}}}", stdin=source).status == 0
+
+
+def test_args_by_name_and_index(opt: Run):
+    source = """
+      func.func @main(%0: tensor<f32> loc("p['w']"), %1: tensor<f32> loc("p['b']"), %2: tensor<f32> loc("x"))
+          -> (tensor<f32>, tensor<f32>, tensor<f32>) {
+        return %0, %1, %2 : tensor<f32>, tensor<f32>, tensor<f32>
+      }
+    """
+
+    def scaled(args: str) -> int:
+        text = opt(f"--args={args}", "--plain-results", stdin=source).text
+        return text.partition("->")[0].count(SCALES)
+
+    assert [scaled(args) for args in ("all", "none", "0", "0,2", "1-2", "p*", "x")] == [3, 0, 1, 2, 2, 2, 1]
+
+
+def test_argument_attributes_override_args(opt: Run):
+    source = """
+      func.func @main(%0: tensor<f32> {scalify.scaled}, %1: tensor<f32> {scalify.plain}) -> (tensor<f32>, tensor<f32>) {
+        return %0, %1 : tensor<f32>, tensor<f32>
+      }
+    """
+    none, every = opt("--args=none", stdin=source).text, opt("--args=all", stdin=source).text
+    assert none.partition("->")[0].count(SCALES) == every.partition("->")[0].count(SCALES) == 1
+
+
+def test_plain_results(opt: Run):
+    text = opt("--plain-results", stdin=PROGRAM).text
+    assert SCALES in text.partition("->")[0]
+    assert SCALES not in text.partition("->")[2]
+
+
+def test_scaled_types(opt: Run):
+    assert SCALES not in opt("--scaled-types=f16,bf16", stdin=PROGRAM).text
+
+
+def test_scale_dtype(opt: Run):
+    assert "tensor<f8E8M0FNU> {scalify.role" in opt("--scale-dtype=e8m0", stdin=PROGRAM).text
+
+
+def test_print_rules(opt: Run):
+    text = opt("--print-rules", stdin=PROGRAM).text
+    assert "scalify.rule" in text
+    assert "scalify.scale" in text
+
+
+UNSUPPORTED = """\
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @mystery(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.custom_call @riddle(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+"""
+
+
+def test_on_unsupported_error_lists_every_operation(opt: Run):
+    result = opt("--on-unsupported=error", stdin=UNSUPPORTED)
+    assert result.status == 1
+    lines = result.stderr.splitlines()
+    assert [line.split(": error: ")[0] for line in lines] == ["<stdin>:2:8", "<stdin>:3:8"]
+
+
+def test_on_unsupported_unscale_remarks(opt: Run):
+    result = opt("--on-unsupported=unscale", stdin=UNSUPPORTED)
+    assert result.status == 0
+    assert "<stdin>:2:8: remark: " in result.stderr
+    assert "@mystery" in result.text
+
+
+@dataclasses.dataclass(frozen=True)
+class Breaking(Pass):
+    """Leaves a module that does not verify."""
+
+    name: ClassVar[str] = "test-breaking"
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        with module.context, ir.Location.unknown(), ir.InsertionPoint.at_block_begin(module.body):
+            ir.Operation.create("stablehlo.negate", results=[ir.RankedTensorType.get([], ir.F32Type.get())])
+
+
+def test_verify_each(opt: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(PASSES, Breaking.name, Breaking)
+    assert "requires a single operand" in opt("--test-breaking", stdin=PROGRAM).error_line()
+    # Without the verifier a pass behind it still runs; the printer then shows the broken module.
+    late = opt("--test-breaking", "--no-verify-each", stdin=PROGRAM)
+    assert late.status == 0
+    assert '"stablehlo.negate"() : () -> tensor<f32>' in late.text
+
+
+@dataclasses.dataclass(frozen=True)
+class Remarking(Pass):
+    """Says something about the module."""
+
+    name: ClassVar[str] = "test-remarking"
+
+    # How often.
+    times: int = 1
+    # Which words.
+    words: tuple[str, ...] = ("hello",)
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        remarks += [Diagnostic(" ".join(self.words), severity="remark")] * self.times
+
+
+def test_a_new_pass_needs_its_dataclass_only(opt: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(PASSES, Remarking.name, Remarking)
+    result = opt("--test-remarking=times=2 words=a,b", stdin=PROGRAM)
+    assert result.stderr == "<stdin>:1:1: remark: a b\n" * 2
+    assert result.status == 0
+
+
+def test_an_error_stops_the_pipeline(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(PASSES, Remarking.name, Remarking)
+    module = ir.Module.parse(UNSUPPORTED, context=make_context())
+    remarks: list[Diagnostic] = []
+    with pytest.raises(ScalifyError, match="mystery"):
+        parse_pipeline("scalify,test-remarking").run(module, remarks)
+    assert remarks == []
+
+
+def test_defaults_reach_only_the_pass_of_their_name():
+    pipeline = parse_pipeline("cse,scalify{args=1}", [Scalify(args="none", rounding="up")])
+    assert pipeline.elements[1] == Scalify(args="1", rounding="up")
+
+
+def test_output_is_deterministic(opt: Run, program_file: pathlib.Path):
+    assert opt(program_file).output == opt(program_file).output
