@@ -37,9 +37,12 @@ def check_modules(
 
     inputs: one array for each argument of `original`; drawn by `options.draw` from `options.seed` when None.
 
-    Raises ScalifyError when the signatures do not correspond, when the inputs do not fit, and when a module cannot be
-    run; never because results differ: that is in the report.
+    Raises ScalifyError when an option is negative, when the signatures do not correspond, when the inputs do not fit,
+    and when a module cannot be run; never because results differ: that is in the report.
     """
+    for name in ("seed", "tolerance", "epsilons"):
+        if not getattr(options, name) >= 0:
+            raise ScalifyError(f"{name} is {getattr(options, name)}; it must not be negative")
     signature, rewritten_signature = entry_signature(original), entry_signature(rewritten)
     pairings = pair_arguments(signature, rewritten_signature)
     notes: list[str] = []

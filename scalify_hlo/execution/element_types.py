@@ -66,5 +66,6 @@ def epsilon(element_type: str) -> float:
     """Distance from 1 to the next larger number of a float type, or of a complex type's parts."""
     if is_complex(element_type):
         element_type = element_type[len("complex<") : -1]
-    finfo: Any = ml_dtypes.finfo(NUMPY_DTYPES[element_type])
-    return float(finfo.eps)
+    one = np.ones(1, NUMPY_DTYPES[element_type])
+    following = (one.view(f"u{one.itemsize}") + 1).view(one.dtype)
+    return float(following.astype(np.float64)[0] - 1)

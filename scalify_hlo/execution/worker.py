@@ -27,7 +27,9 @@ _LENGTH = struct.Struct("<Q")
 _READABLE = frozenset({"f64", "f32", "f16", "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"})
 
 # What the interpreter lacks and a pass of StableHLO's own can express in operations that it has.
-_PREPARE = "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops{fail-on-unused=false}))"
+_PREPARE = (
+    "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops{fail-on-unused=false}))"
+)
 
 
 def send(stream: BinaryIO, message: Any) -> None:
