@@ -108,7 +108,7 @@ def _batch(operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interfac
     results = call_scalified(batched, new_operands, interface, options)
     out_dims: list[int | None] = []
     for scaled in interface.results:
-        out_dims += [0, batching.not_mapped] if scaled else [0]
+        out_dims += [0, None] if scaled else [0]
     return results, out_dims
 
 
@@ -134,11 +134,11 @@ def _lower(ctx: Any, *operands: Any, jaxpr: Any, interface: Interface, options: 
     name = mlir.merge_mlir_modules(
         ctx.module_context.module, f"scalify_{interface.function}", module, dst_symtab=ctx.module_context.symbol_table
     )
-    tokens = [ctx.tokens_in.get(effect) for effect in effects]
+    tokens = mlir.flatten_ir_values([ctx.tokens_in.get(effect) for effect in effects])
     arguments = [*ctx.dim_var_values, *tokens, *mlir.flatten_ir_values(operands)]
     results = list(func.CallOp(types, ir.FlatSymbolRefAttr.get(name), arguments).results)
     if effects:
-        ctx.set_tokens_out(mlir.TokenSet(dict(zip(effects, ((t,) for t in results[: len(effects)]), strict=True))))
+        ctx.set_tokens_out(mlir.TokenSet(dict(zip(effects, results[: len(effects)], strict=True))))
     return _results(results[len(effects) :], roles[len(effects) :], interface)
 
 

@@ -61,7 +61,7 @@ def _equation(eqn: Any, inputs: list[bool]) -> list[bool]:
         return [False] * len(eqn.outvars)
     match eqn.primitive.name:
         case "scan":
-            return _scan(eqn.params, inputs)
+            return _scan(eqn, inputs)
         case "while":
             return _while(eqn.params, inputs)
         case "cond":
@@ -71,12 +71,21 @@ def _equation(eqn: Any, inputs: list[bool]) -> list[bool]:
             return _call(eqn, inputs)
 
 
-def _scan(params: Any, inputs: list[bool]) -> list[bool]:
-    consts, carry = params["num_consts"], params["num_carry"]
+def _scan(eqn: Any, inputs: list[bool]) -> list[bool]:
+    body = _open(eqn.params["jaxpr"])
+    # Told from the ranks, because the parameters change between JAX versions: the body sees slices of what is
+    # scanned over and gives slices of what is stacked; what is carried has the same rank inside and outside.
+    carry = sum(_rank(inside) == _rank(outside) for inside, outside in zip(body.outvars, eqn.outvars, strict=True))
+    sliced = sum(_rank(inside) != _rank(outside) for inside, outside in zip(body.invars, eqn.invars, strict=True))
+    first = len(inputs) - sliced - carry
     return _fixpoint(
-        inputs[consts : consts + carry],
-        lambda state: scaled_results(params["jaxpr"], [*inputs[:consts], *state, *inputs[consts + carry :]]),
+        inputs[first : first + carry],
+        lambda state: scaled_results(body, [*inputs[:first], *state, *inputs[first + carry :]]),
     )
+
+
+def _rank(atom: Any) -> int:
+    return len(atom.aval.shape)
 
 
 def _while(params: Any, inputs: list[bool]) -> list[bool]:

@@ -50,7 +50,7 @@ def lower_to_function(
         primitive=None,
         avals_in=jaxpr.in_avals,
         avals_out=jaxpr.out_avals,
-        tokens_in=mlir.TokenSet(dict(zip(effects, ((t,) for t in arguments[len(dims) : first]), strict=True))),
+        tokens_in=mlir.TokenSet(dict(zip(effects, arguments[len(dims) : first], strict=True))),
         tokens_out=None,
         dim_var_values=arguments[: len(dims)],
         const_lowering={},
@@ -58,6 +58,6 @@ def lower_to_function(
     with ir.InsertionPoint(entry), location:
         outputs = mlir.lower_fun(jaxpr_as_fun(jaxpr), multiple_results=True)(inner, *arguments[first:])
         flat = mlir.flatten_ir_values(outputs)
-        tokens_out = [inner.tokens_out.get(effect) for effect in effects] if effects else []
-        func.ReturnOp([*mlir.flatten_ir_values(tokens_out), *flat])
+        tokens_out = mlir.flatten_ir_values([inner.tokens_out.get(effect) for effect in effects]) if effects else []
+        func.ReturnOp([*tokens_out, *flat])
     return function
