@@ -7,12 +7,13 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled, wide_element
 from scalify_hlo.registry import rule
+from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import Scale
 from scalify_hlo.values import ScaledValue
 
-# A constant this small that is added to a scaled value is a guard against zero (epsilon): it follows the
-# value's scale and does not take part in the choice.
-_GUARD = 2.0**-10
+# A positive constant this small beside the known part of a non-negative value's scale is a guard against zero
+# (epsilon): it follows the value's scale and does not take part in the choice.
+_GUARD = 2.0**-9
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3
 
@@ -32,7 +33,19 @@ def add(r: OpRewrite) -> None:
         if r.splat(i) is not None and constant_operand(r, i, 1 - i):
             other = r.scaled(1 - i)
             return r.result(other.scale, other.moments)
+    if inhomogeneous(x.scale / y.scale, narrow=r.info(0).is_narrow):
+        return on_values(r)
     return sum_at_common_scale(r, x, y, sign)
+
+
+def inhomogeneous(ratio: Scale, *, narrow: bool) -> bool:
+    """Whether two terms have different degrees in one run-time scale, as in x + x^3 or 1 + x^2.
+
+    Such a sum is a nonlinear function of one tensor, not a sum of unlike tensors: its size does not follow the
+    largest term's scale (a polynomial is evaluated where its terms balance), and it is computed on values. Types of
+    narrow range keep the terms' scales as long as they can.
+    """
+    return len(ratio.factors) == 1 and abs(ratio.factors[0][1]) >= (4 if narrow else 2)
 
 
 def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:
@@ -75,6 +88,12 @@ def combined(r: OpRewrite, indices: tuple[int, ...], members: tuple[ScaledValue,
     maximum, m (s x + t y) / m: no ratio is emitted, and a value that is wanted unscaled next is there already.
     """
     scale = r.common_scale(members)
+    bring_together(r, indices, members, scale)
+    return scale
+
+
+def bring_together(r: OpRewrite, indices: tuple[int, ...], members: tuple[ScaledValue, ...], scale: Scale) -> None:
+    """Bring operands to the given scale, each on its own or, in wide types, all of them on values."""
     same = all(m.indifferent or m.scale.factors == scale.factors for m in members)
     info = r.info(indices[0])
     wide = info.is_complex or wide_element(info.element) == info.element
@@ -82,7 +101,6 @@ def combined(r: OpRewrite, indices: tuple[int, ...], members: tuple[ScaledValue,
     for i, member in zip(indices, members, strict=True):
         data = unscaled(r.rewriter, member) if r.on_values else r.bring(member, scale)
         r.set_operand(i, data)
-    return scale
 
 
 def constant_operand(r: OpRewrite, index: int, position: int) -> bool:
@@ -100,7 +118,8 @@ def constant_operand(r: OpRewrite, index: int, position: int) -> bool:
         r.set_operand(index, r.emit.splat(other.data, quotient))
         r.set_operand(position, other.data)
         return True
-    if abs(number) > _GUARD or r.info(index).is_narrow or not other.scale.is_scalar:
+    small = 0 < number <= min(_GUARD, 2.0 ** (other.scale.exponent - 3))
+    if not small or not other.moments.nonnegative or r.info(index).is_narrow or not other.scale.is_scalar:
         return False
     r.set_operand(index, guard(r, number, other.scale, other.data))
     r.set_operand(position, other.data)

@@ -7,11 +7,14 @@ from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite, Unsupported
 from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import rule
+from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.values import ScaledValue
 
 # Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
 _LARGEST_POWER = 4
+# A product of more run-time scales than this becomes a value of its own.
+_MOST_FACTORS = 6
 
 
 def power_of_two(number: float | None) -> int | None:
@@ -39,10 +42,33 @@ def multiply(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
-    moments = x.moments.squared() if x.data == y.data else x.moments.product(y.moments)
+    squared = x.data == y.data and not r.info(0).is_complex
+    moments = x.moments.squared() if squared else x.moments.product(y.moments)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
-    return r.settled(x.scale * y.scale, moments)
+    return scaled_result(r, x.scale * y.scale, moments)
+
+
+def scaled_result(r: OpRewrite, scale: Scale, moments: Moments) -> None:
+    """Declare a product or quotient; a high power of one scale leaves the range of f32 and is computed on values.
+
+    A product of many scales is made one value, so that what follows does not multiply them again.
+    """
+    if scale.degree > _LARGEST_POWER:
+        return on_values(r)
+    if len(scale.factors) > _MOST_FACTORS:
+        scale = r.emit.as_scale(r.emit.scale_value(Scale(0, scale.factors))).shifted(scale.exponent)
+    return r.settled(scale, moments)
+
+
+# (s x)^2 = s^2 x^2
+@rule("chlo.square", family="multiplicative", law="(s x)^2 = s^2 x^2", scale="s^2", shaped=True)
+def square(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    moments = Moments(x.moments.rms**2) if r.info(0).is_complex else x.moments.squared()
+    if x.indifferent:
+        return r.result(x.scale, moments, indifferent=True)
+    return r.settled(x.scale**2, moments)
 
 
 # (s x) / (t y) = (s / t) (x / y)
@@ -60,10 +86,10 @@ def divide(r: OpRewrite) -> None:
     moments = Moments(moments.rms, moments.mean, x.moments.nonnegative and y.moments.nonnegative)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
-    return r.settled(x.scale / y.scale, moments)
+    return scaled_result(r, x.scale / y.scale, moments)
 
 
-def _root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
+def take_root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
     """A root of data and scale, where the scale's exponent may not be a multiple of the degree.
 
     # root_n(2^(n m + r) x) = 2^m root_n(2^r x)
@@ -99,7 +125,7 @@ def _root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
 def sqrt(r: OpRewrite) -> None:
     mean = r.scaled(0).moments
     rms = math.sqrt(mean.mean) if mean.nonnegative and mean.mean > 0 else math.sqrt(mean.rms)
-    _root(r, 2, 1, Moments(rms, 0.9 * rms, True))
+    take_root(r, 2, 1, Moments(rms, 0.9 * rms, True))
 
 
 # 1/sqrt(2^(2m+r) x) = 2^-m / sqrt(2^r x)
@@ -108,13 +134,13 @@ def rsqrt(r: OpRewrite) -> None:
     mean = r.scaled(0).moments
     size = math.sqrt(mean.mean) if mean.nonnegative and mean.mean > 0 else math.sqrt(mean.rms)
     rms = 1 / size if size else 1.0
-    _root(r, 2, -1, Moments(rms, 0.9 * rms, True))
+    take_root(r, 2, -1, Moments(rms, 0.9 * rms, True))
 
 
 # cbrt(2^(3m+r) x) = 2^m cbrt(2^r x)
 @rule("cbrt", family="multiplicative", law="cbrt(s x) = cbrt(s) cbrt(x)", scale="cbrt(s), the rest in the data", shaped=True)
 def cbrt(r: OpRewrite) -> None:
-    _root(r, 3, 1, Moments(1.0, 0.0, r.scaled(0).moments.nonnegative))
+    take_root(r, 3, 1, Moments(1.0, 0.0, r.scaled(0).moments.nonnegative))
 
 
 # (s x)^n = s^n x^n for integers n
@@ -131,10 +157,8 @@ def power(r: OpRewrite) -> None:
         return r.settled(x.scale ** int(exponent), moments)
     if exponent == 0.5:
         # x^0.5 differs from sqrt only at -0 and -inf; the operation stays a power.
-        return _root(r, 2, 1, Moments(1.0, 0.9, True))
-    from scalify_hlo.rewrites.nonlinear import on_values
-
-    return on_values(r, Moments())
+        return take_root(r, 2, 1, Moments(1.0, 0.9, True))
+    return on_values(r)
 
 
 # prod(s x_i) over n elements = s^n prod(x_i)

@@ -3,12 +3,15 @@
 Members that are indifferent to scale (zeros, infinities, NaN) take any (paper, section 3.4 and appendix B).
 """
 
+import math
+
 from scalify_hlo.bindings import ir
 from scalify_hlo.emitter import Emitter
 from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.additive import combined, constant_operand, finish_combined
+from scalify_hlo.rewrites.additive import bring_together, combined, constant_operand, finish_combined
+from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import Scale
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.values import ScaledValue
@@ -75,8 +78,14 @@ def select(r: OpRewrite) -> None:
 
 
 # max(s x, s y) = s max(x, y), s > 0
-@rule("maximum", "minimum", **_LAW, shaped=True)
+@rule("maximum", "minimum", **_LAW, shaped=True, note="a non-negative value below a constant: min(s, constant)")
 def maximum(r: OpRewrite) -> None:
+    for i, j in ((0, 1), (1, 0)):
+        number = r.splat(i)
+        if r.name == "stablehlo.minimum" and number is not None and 0 < number < math.inf:
+            x = r.scaled(j)
+            if x.moments.nonnegative and not x.indifferent and not x.scale.is_constant:
+                return bounded(r, (0, 1), x, number)
     select_members(r, (0, 1))
     result = r.rewriter.scaled[r.op.results[0]]
     x, y = r.scaled(0), r.scaled(1)
@@ -86,20 +95,37 @@ def maximum(r: OpRewrite) -> None:
         live = y if x.indifferent else x
         moments = Moments(0.71 * live.moments.rms, max(0.4 * live.moments.rms, live.moments.mean), True)
         r.result(result.scale, moments, data=result.data, indifferent=result.indifferent)
+    return None
+
+
+def bounded(r: OpRewrite, indices: tuple[int, ...], x: ScaledValue, bound: float) -> None:
+    """A value that constants keep below `bound` in size has the smaller of the two scales.
+
+    # clamp(m a, s x, m b) = m clamp(a, x s/m, b), m = min(s, |bound|): where x s/m overflows, b takes its place
+    """
+    scale = r.emit.minimum([x.scale, Scale(math.floor(math.log2(bound)))])
+    members = tuple(r.scaled(i) for i in indices)
+    bring_together(r, indices, members, scale)
+    finish_combined(r, scale, x.moments)
 
 
 # clamp(s a, s x, s b) = s clamp(a, x, b)
-@rule("clamp", **_LAW, shaped=True)
+@rule("clamp", family="selection", law="clamp(s a, s x, s b) = s clamp(a, x, b)",
+      scale="max of all three; min(s, bound) for constant bounds", shaped=True)  # fmt: skip
 def clamp(r: OpRewrite) -> None:
-    x = r.scaled(1)
-    ends = [r.scaled(i) for i in (0, 2)]
-    if any(e.scale.shape for e in ends) or (x.scale.shape and any(r.info(i).rank == 0 for i in (0, 2))):
-        for i in range(3):
-            flat = to_rank_0(r.rewriter, r.scaled(i))
-            r.inputs[i] = flat
+    for i in range(3):
+        if r.scaled(i).scale.shape:
+            r.inputs[i] = flat = to_rank_0(r.rewriter, r.scaled(i))
             r.set_operand(i, flat.data)
-    members = tuple(r.scaled(i) for i in range(3))
-    finish_combined(r, combined(r, (0, 1, 2), members), r.scaled(1).moments)
+    x = r.scaled(1)
+    ends = [r.splat(i) for i in (0, 2)]
+    if x.indifferent or x.scale.is_constant or any(e is None or math.isinf(e) for e in ends):
+        members = tuple(r.scaled(i) for i in range(3))
+        return finish_combined(r, combined(r, (0, 1, 2), members), x.moments)
+    bound = max(abs(e) for e in ends if e is not None)
+    if bound == 0:
+        return on_values(r)
+    return bounded(r, (0, 1, 2), x, bound)
 
 
 @rule("concatenate", **_LAW)

@@ -275,30 +275,36 @@ class Emitter:
 
     def maximum(self, scales: Sequence[Scale]) -> Scale:
         """The largest of several scales: by algebra where they share factors, else at run time."""
+        return self._extremum("maximum", scales)
+
+    def minimum(self, scales: Sequence[Scale]) -> Scale:
+        """The smallest of several scales: by algebra where they share factors, else at run time."""
+        return self._extremum("minimum", scales)
+
+    def _extremum(self, name: str, scales: Sequence[Scale]) -> Scale:
         groups: dict[Any, Scale] = {}
+        choose = max if name == "maximum" else min
         for scale in scales:
-            known = groups.get(scale.factors)
-            if known is None or scale.exponent > known.exponent:
-                groups[scale.factors] = scale
-        distinct = list(groups.values())
+            known = groups.get(scale.factors, scale)
+            groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
+        distinct = sorted(groups.values(), key=_order)
         if len(distinct) == 1:
             return distinct[0]
-        key = ("maximum", *sorted(distinct, key=_order))
+        key = (name, *distinct)
         depth = max(scale.depth for scale in distinct)
         scope = self.scope
-        while True:
-            if key in scope.cache:
-                break
-            if scope.parent is None or scope.isolated or scope.depth <= depth:
-                with self.hoisted(scope):
-                    result = self.scale_value(key[1])
-                    for scale in key[2:]:
-                        result = self.scale_op("maximum", result, self.scale_value(scale))
-                    if not any(scale.positive for scale in distinct):
-                        result = self.scale_op("maximum", result, self.scale_value(SMALLEST))
-                scope.cache[key] = self.as_scale(result, positive=True, depth=scope.depth)
-                break
+        while key not in scope.cache and scope.parent is not None and not scope.isolated and scope.depth > depth:
             scope = scope.parent
+        if key not in scope.cache:
+            positive = [scale.positive for scale in distinct]
+            with self.hoisted(scope):
+                result = self.scale_value(distinct[0])
+                for scale in distinct[1:]:
+                    result = self.scale_op(name, result, self.scale_value(scale))
+                if name == "maximum" and not any(positive):
+                    result = self.scale_op("maximum", result, self.scale_value(SMALLEST))
+            safe = name == "maximum" or all(positive)
+            scope.cache[key] = self.as_scale(result, positive=safe, depth=scope.depth)
         return scope.cache[key]
 
     def hoisted(self, scope: Scope) -> "_At":

@@ -93,6 +93,11 @@ class Scale:
         return max((symbol.depth for symbol, _ in self.factors), default=0)
 
     @property
+    def degree(self) -> int:
+        """The highest power, positive or negative, of a run-time factor."""
+        return max((abs(power) for _, power in self.factors), default=0)
+
+    @property
     def positive(self) -> bool:
         """Known not to be zero."""
         return all(symbol.positive for symbol, _ in self.factors)
