@@ -52,7 +52,7 @@ def dot_general(r: OpRewrite) -> None:
     r.set_operand(1, y.data)
     count = 1
     for d in left:
-        count *= r.info(0).shape[d]
+        count *= max(r.info(0).shape[d], 1)
     # Result dimensions: batch, then what is left of the left side, then of the right side.
     rank = r.result_info().rank
     free_left = [d for d in range(r.info(0).rank) if d not in left and d not in batch_left]

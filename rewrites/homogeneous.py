@@ -204,7 +204,7 @@ def reshaped_scale(scale: tuple[int, ...], source: tuple[int, ...], target: tupl
 
 
 # x[i] of s x is s x[i]
-@rule("gather", **_LAW)
+@rule("gather", "torch_index_select", **_LAW)
 def gather(r: OpRewrite) -> None:
     moved(r, r.scaled(0).scale)
 

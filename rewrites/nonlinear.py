@@ -1,13 +1,13 @@
 """Nonlinear operations: they need the value. It is formed in a type wide enough for it, never in f16 or f8."""
 
 import math
+from collections.abc import Sequence
 
-from scalify_hlo.bindings import ir
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import wide_element
 from scalify_hlo.registry import rule
-from scalify_hlo.scale import ONE
+from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.types import tensor_info
 
 _LAW = {"family": "nonlinear", "law": "f(s x), computed on the value in f32 or wider", "scale": "1", "shaped": True}
@@ -23,42 +23,59 @@ _BOUNDED = {
 _NONNEGATIVE = Moments(1.0, 0.75, True)
 
 
-def on_values(r: OpRewrite, moments: Moments = UNIT) -> None:
-    """Compute an elementwise operation on values; its float results have scale 1."""
-    element = r.result_info().element
-    operands: list[ir.Value] = []
-    for i, operand in enumerate(r.op.operands):
-        info = tensor_info(operand.type)
-        operands.append(r.plain(i) if info.carries_scale else operand)
-    if wide_element(element) == element or not r.result_info().is_float:
-        for i, operand in enumerate(operands):
-            r.set_operand(i, operand)
-        for i in range(len(r.op.results)):
-            r.result(ONE, moments, index=i)
-        return
-    types = [
-        r.emit.tensor_type(v.type, wide_element(tensor_info(v.type).element)) if tensor_info(v.type).is_float else v.type
-        for v in r.op.results
+def on_values(
+    r: OpRewrite, moments: Moments | Sequence[Moments] = UNIT, scales: Sequence[Scale] | None = None
+) -> None:
+    """Compute an operation without regions on values, in types wide enough for them.
+
+    scales: by which the float results are divided before they return to their own type; by default 1.
+    moments: of the results' data, for all or for each.
+    """
+    count = len(r.op.results)
+    each = [moments] * count if isinstance(moments, Moments) else list(moments)
+    scales = scales or [ONE] * count
+    for i, operand in enumerate(list(r.op.operands)):
+        if tensor_info(operand.type).carries_scale:
+            r.set_operand(i, r.plain(i))
+    types = [value.type for value in r.op.results]
+    wide = [
+        r.emit.tensor_type(t, wide_element(tensor_info(t).element)) if tensor_info(t).is_float else t for t in types
     ]
-    wide = r.rebuilt(operands, types)
-    for i, value in enumerate(wide.results):
-        r.plain_result(value, moments, i)
+    op = r.op if wide == types else r.rebuilt(list(r.op.operands), wide)
+    for i, value in enumerate(op.results):
+        if not tensor_info(value.type).carries_scale:
+            if op != r.op:
+                r.op.results[i].replace_all_uses_with(value)
+        elif op != r.op or not scales[i].is_one:
+            with r.after():
+                r.value_result(value, each[i], i, scales[i])
+        else:
+            r.result(ONE, each[i], index=i)
 
 
 # exp(s x) and friends: no scale comes out of them
 @rule(
-    "exponential", "exponential_minus_one", "log", "log_plus_one", "tanh", "logistic", "sine", "cosine", "tan",
-    "floor", "ceil", "round_nearest_afz", "round_nearest_even", **_LAW,
+    "exponential", "exponential_minus_one", "log", "log_plus_one", "tanh", "logistic", "sine", "cosine", "tan", **_LAW,
 )  # fmt: skip
 def nonlinear(r: OpRewrite) -> None:
     moments = _BOUNDED.get(r.name, _NONNEGATIVE if r.name == "stablehlo.exponential" else UNIT)
     on_values(r, moments)
 
 
+# floor(X) is as large as X: beside data of a narrow type it keeps the scale, unless that is smaller than the unit
+@rule("floor", "ceil", "round_nearest_afz", "round_nearest_even", "chlo.lgamma", family="nonlinear",
+      law="f(s x), computed on the value in f32 or wider", scale="1; max(s, 1) in f16 and f8", shaped=True)  # fmt: skip
+def growing(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    if x.indifferent or not r.result_info().is_narrow:
+        return on_values(r)
+    return on_values(r, UNIT, [r.emit.maximum([x.scale, ONE])])
+
+
 # chlo has elementwise functions that are legalised to long polynomials; on values they can stay as they are
 @rule(
     "chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atan", "chlo.atanh", "chlo.bessel_i1e", "chlo.cosh",
-    "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.lgamma", "chlo.sinh", "chlo.tan",
+    "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.sinh", "chlo.tan",
     "chlo.polygamma", "chlo.zeta", "chlo._asin_acos_kernel", **_LAW,
 )  # fmt: skip
 def nonlinear_chlo(r: OpRewrite) -> None:

@@ -1,7 +1,7 @@
 """Opaque operations: nothing is known of what they do to the elements, so they see the values."""
 
 from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.registry import refuse, rule
+from scalify_hlo.registry import never_scaled, refuse, rule
 
 
 # the bits of s x are not the bits of x
@@ -26,3 +26,12 @@ def rng_bit_generator(r: OpRewrite) -> None:
 refuse("uniform_quantize", "uniform_dequantize", reason="quantised types carry scales of their own")
 refuse("infeed", reason="values from outside come without a scale")
 refuse("recv", reason="values from another device come without a scale")
+refuse("async_start", "async_done", reason="the collective that it starts is to be rewritten before it is made asynchronous")
+
+never_scaled("constant", "iota", "chlo.constant", "partition_id", "replica_id", reason="it has no operand")
+never_scaled("create_token", "after_all", reason="its operands are tokens")
+never_scaled(
+    "and", "or", "xor", "not", "popcnt", "count_leading_zeros", "shift_left", "shift_right_arithmetic",
+    "shift_right_logical", reason="its operands are integers or booleans",
+)  # fmt: skip
+never_scaled("return", reason="a terminator: rewritten with the operation that owns its region")

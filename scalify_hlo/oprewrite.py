@@ -1,6 +1,6 @@
 """The vocabulary of rules: what a rule can ask of an operation and declare of its results."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # Elementwise results are brought back to unit scaling when their RMS is further than this from 1; sums and
 # products over a dimension always are.
 _SLACK = 3.0
+
+
+Create = Callable[..., ir.Value]
 
 
 class Unsupported(Exception):
@@ -120,10 +123,16 @@ class OpRewrite:
                 scale, moments = scale.shifted(exponent), moments.shifted(-exponent)
         self.result(scale, moments, index=index, data=data)
 
-    def plain_result(self, data: ir.Value, moments: Moments = UNIT, index: int = 0) -> None:
-        """Declare result `index` to be an unscaled float value, converted to the result's element type."""
-        value = self.op.results[index]
-        self.result(ONE, moments, index=index, data=self.emit.convert(data, tensor_info(value.type).element))
+    def value_result(self, value: ir.Value, moments: Moments = UNIT, index: int = 0, scale: Scale = ONE) -> None:
+        """Declare result `index` to be an unscaled value in a wide type, carried as (value / scale) * scale.
+
+        moments: of the data, value / scale.
+        """
+        element = self.result_info(index).element
+        data = self.emit.convert(self.emit.unscale_by(value, scale), element)
+        self.result(scale, moments, index=index, data=data)
+        if not scale.is_one:
+            self.emit.scope.cache["unscaled", data, scale, tensor_info(value.type).element] = value
 
     @contextmanager
     def after(self) -> Iterator[None]:
@@ -143,6 +152,36 @@ class OpRewrite:
         attributes = dict(self.op.attributes.items())
         self.erase()
         return self.emit.create(self.name, types, operands, attributes)
+
+    def expand(self, build: "Callable[[list[ir.Value], Create], ir.Value]") -> None:
+        """Replace the operation by others, which are then rewritten in its place.
+
+        build: given the operands and a function that creates operations, returns the value of the one result.
+        """
+        emit, rewriter = self.emit, self.rewriter
+        operands: list[ir.Value] = []
+        for operand, found in zip(self.op.operands, self.inputs, strict=True):
+            if found is None:
+                operands.append(operand)
+                continue
+            # A stand-in for the scaled value: the operand itself is data now, which several values may share.
+            alias = emit.create("stablehlo.optimization_barrier", [operand.type], [operand]).results[0]
+            rewriter.define(alias, found)
+            operands.append(alias)
+        created: list[ir.Operation] = []
+
+        def create(
+            name: str, type_: ir.Type, values: Sequence[ir.Value], attributes: dict[str, ir.Attribute] | None = None
+        ) -> ir.Value:
+            created.append(emit.create(name, [type_], values, attributes))
+            return created[-1].results[0]
+
+        self.op.results[0].replace_all_uses_with(build(operands, create))
+        self.erase()
+        ip = emit.ip
+        for op in created:
+            rewriter.visit(op)
+        emit.ip = ip
 
     def through_plain(self) -> None:
         """Compute the operation on recombined values, in its own element types; float results are plain."""

@@ -61,13 +61,22 @@ class Refusal:
     reason: str
 
 
+@dataclasses.dataclass(frozen=True)
+class NeverScaled:
+    """An operation that a scaled value cannot reach, with the reason: it has no float operand. It stays as it is."""
+
+    op: str
+    reason: str
+
+
 _rules: dict[str, Rule] = {}
 _refusals: dict[str, Refusal] = {}
+_never_scaled: dict[str, NeverScaled] = {}
 # One module a family. An operation's rule is found in ten seconds: by its family, or by grep for its name.
 _FAMILIES = (
     "homogeneous", "multiplicative", "additive", "contraction", "selection", "nonlinear",
     "predicate", "opaque", "control_flow", "regions", "complex_numbers", "linear_algebra", "collectives",
-    "dynamic_shapes", "composites", "custom_calls",
+    "manual_computation", "dynamic_shapes", "implicit_broadcasts", "tuples", "composites", "custom_calls",
 )  # fmt: skip
 
 
@@ -128,6 +137,13 @@ def refuse(*ops: str, reason: str) -> None:
         _refusals[name] = Refusal(name, reason)
 
 
+def never_scaled(*ops: str, reason: str) -> None:
+    """List operations that take no float tensor, so that no rule is missing for them."""
+    for op in ops:
+        name = op if "." in op else f"stablehlo.{op}"
+        _never_scaled[name] = NeverScaled(name, reason)
+
+
 @functools.cache
 def load() -> None:
     """Load the rules of this package and of plugins (entry points of the group `scalify_hlo.rules`)."""
@@ -147,3 +163,9 @@ def refusals() -> dict[str, Refusal]:
     """Every listed refusal by operation name."""
     load()
     return _refusals
+
+
+def unscaled_operations() -> dict[str, NeverScaled]:
+    """Every operation that a scaled value cannot reach, by name."""
+    load()
+    return _never_scaled

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scalify_hlo.functions import FunctionTable
 
 # Operations whose regions may use values of the surrounding function.
-_CAPTURING = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
+_CAPTURING = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if", "sdy.manual_computation"})
 
 
 class Rewriter:
