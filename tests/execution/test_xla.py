@@ -1,5 +1,9 @@
 """Compiling and running on XLA:CPU."""
 
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import ml_dtypes
@@ -80,6 +84,42 @@ def test_lapack_calls_run() -> None:
     exported = export.export(jax.jit(jnp.linalg.cholesky))(jnp.zeros((2, 2)))
     (got,) = xla.compile(exported.mlir_module())([np.array([[4, 2], [2, 5]], np.float32)])
     np.testing.assert_allclose(got, [[2, 0], [1, 2]], rtol=1e-6)
+
+
+PARTITIONED = """
+import jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from scalify_hlo.execution import xla
+
+module = '''module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%x: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %y: tensor<3xf32>)
+      -> (tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, tensor<f32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
+    %1 = stablehlo.multiply %x, %0 : tensor<4x3xf32>
+    %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0, 1]
+      : (tensor<4x3xf32>, tensor<f32>) -> tensor<f32>
+    return %1, %2 : tensor<4x3xf32>, tensor<f32>
+  }
+}'''
+executable = xla.compile(module)
+x, y = np.arange(12, dtype=np.float32).reshape(4, 3), np.array([1, 2, 3], np.float32)
+product, total = executable([x, y])
+np.testing.assert_array_equal(product, x * y)
+assert total == (x * y).sum()
+assert "num_partitions=2" in executable.as_text()
+assert len(jax.devices("cpu")) == 2
+"""
+
+
+def test_a_partitioned_module_runs_on_as_many_devices() -> None:
+    """In a process of its own, because JAX fixes the number of its devices on first use."""
+    environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"} | {"JAX_PLATFORMS": "cpu"}
+    finished = subprocess.run(
+        [sys.executable, "-c", PARTITIONED], env=environment, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
 
 
 def test_the_only_public_function_runs_when_there_is_no_main() -> None:
