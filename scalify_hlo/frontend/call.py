@@ -18,7 +18,7 @@ from jax.interpreters import ad, batching, mlir
 
 from scalify_hlo.bindings import func, ir
 from scalify_hlo.frontend.dependence import scaled_results
-from scalify_hlo.frontend.lowering import lower_to_function
+from scalify_hlo.frontend.lowering import flat_values, lower_to_function
 from scalify_hlo.frontend.primitives import set_scaling
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray
 from scalify_hlo.options import ScalifyOptions
@@ -134,8 +134,8 @@ def _lower(ctx: Any, *operands: Any, jaxpr: Any, interface: Interface, options: 
     name = mlir.merge_mlir_modules(
         ctx.module_context.module, f"scalify_{interface.function}", module, dst_symtab=ctx.module_context.symbol_table
     )
-    tokens = mlir.flatten_ir_values([ctx.tokens_in.get(effect) for effect in effects])
-    arguments = [*ctx.dim_var_values, *tokens, *mlir.flatten_ir_values(operands)]
+    tokens = flat_values([ctx.tokens_in.get(effect) for effect in effects])
+    arguments = [*ctx.dim_var_values, *tokens, *flat_values(operands)]
     results = list(func.CallOp(types, ir.FlatSymbolRefAttr.get(name), arguments).results)
     if effects:
         ctx.set_tokens_out(mlir.TokenSet(dict(zip(effects, results[: len(effects)], strict=True))))

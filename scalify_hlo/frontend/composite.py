@@ -19,7 +19,7 @@ from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import batching, mlir
 
 from scalify_hlo.bindings import func, ir, stablehlo
-from scalify_hlo.frontend.lowering import lower_to_function
+from scalify_hlo.frontend.lowering import flat_values, lower_to_function
 
 # The composite that holds the scaled form of a custom_scale function, inside that function's decomposition.
 RULE = "scalify.scaled_rule"
@@ -116,7 +116,7 @@ def _lower(ctx: Any, *args: Any, jaxpr: Any, name: str, attributes: Any) -> Sequ
         # The jaxpr is kept, so that its id stays its own.
         cached = ctx.module_context.cached_primitive_lowerings[key] = (function, dims, jaxpr)
     function, dims, _ = cached
-    operands = [*(ctx.dim_var_values[i] for i in dims), *mlir.flatten_ir_values(args)]
+    operands = [*(ctx.dim_var_values[i] for i in dims), *flat_values(args)]
     symbol = ir.FlatSymbolRefAttr.get(function.name.value)
     if all(ir.RankedTensorType(t).has_static_shape for t in (*function.type.inputs, *function.type.results)):
         op = stablehlo.CompositeOp(
@@ -132,9 +132,7 @@ def _lower(ctx: Any, *args: Any, jaxpr: Any, name: str, attributes: Any) -> Sequ
         for k, v in attributes:
             function.attributes[f"scalify.{k}"] = mlir.ir_attribute(v)
         op = func.CallOp(function.type.results, symbol, operands)
-    return mlir.unflatten_ir_values_like_types(
-        op.results, [mlir.aval_to_ir_type(ctx.module_context, aval) for aval in ctx.avals_out]
-    )
+    return list(op.results)
 
 
 def _drop_unused(function: Any, count: int) -> list[int]:

@@ -57,7 +57,11 @@ def lower_to_function(
     )
     with ir.InsertionPoint(entry), location:
         outputs = mlir.lower_fun(jaxpr_as_fun(jaxpr), multiple_results=True)(inner, *arguments[first:])
-        flat = mlir.flatten_ir_values(outputs)
-        tokens_out = mlir.flatten_ir_values([inner.tokens_out.get(effect) for effect in effects]) if effects else []
-        func.ReturnOp([*tokens_out, *flat])
+        tokens_out = [inner.tokens_out.get(effect) for effect in effects] if effects else []
+        func.ReturnOp(flat_values([*tokens_out, *outputs]))
     return function
+
+
+def flat_values(values: Any) -> list[Any]:
+    """The MLIR values of lowered arrays, tokens or nested sequences of them."""
+    return mlir.ir_tree_registry.flatten(values)[0]
