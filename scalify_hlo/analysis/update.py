@@ -1,0 +1,276 @@
+"""The optimiser's part of a training step, found by data flow.
+
+A result that is an elementwise update of an argument of its own shape and type is state: p' = p - f(m', v', g). The
+operations on the way are the update region; what flows into it from outside, with the shape of a state tensor, is a
+gradient. State that the forward pass reads as well are the parameters, the rest the optimiser's moments.
+
+Names help where there are any: an operation of the forward or backward pass (`jvp`) is never in the region.
+"""
+
+import dataclasses
+
+from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
+from scalify_hlo.analysis.name_stack import Direction, NameStacks
+from scalify_hlo.analysis.products import matrix_products
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
+
+# Each element of the result depends on the same element of the operands (and on scalars).
+ELEMENTWISE = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "abs", "add", "atan2", "cbrt", "ceil", "clamp", "cosine", "divide", "exponential", "exponential_minus_one",
+        "floor", "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
+        "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
+        "convert", "reduce_precision",
+    )
+)  # fmt: skip
+_SHAPE_ONLY = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
+
+
+@dataclasses.dataclass
+class UpdateRegion:
+    """What an optimiser computes, in a module whose private functions are called once each.
+
+    values: results of the region's operations, and region arguments that carry them through loops.
+    state: index of a public function's argument -> index of the result that is its new value.
+    parameters, moments: the two kinds of state, by argument index.
+    """
+
+    values: set[ir.Value] = dataclasses.field(default_factory=set)
+    state: dict[int, int] = dataclasses.field(default_factory=dict)
+    parameters: set[int] = dataclasses.field(default_factory=set)
+    moments: set[int] = dataclasses.field(default_factory=set)
+
+
+def find_update(module: ir.Module, main: str) -> UpdateRegion:
+    """The update region of the function `main`; empty where the module has no backward pass."""
+    calls = CallGraph(module)
+    finder = _Finder(calls, main)
+    if not finder.has_backward_pass(module):
+        return UpdateRegion()
+    return finder.region()
+
+
+class _Finder:
+    def __init__(self, calls: CallGraph, main: str):
+        self.calls = calls
+        self.names = NameStacks(calls)
+        self.body = calls.body(main)
+        self.results = list(terminator(self.body).operands)
+        self.function = calls.functions[main]
+        # Arguments reached from a value through elementwise operations, and whether a computed tensor is.
+        self._reached: dict[ir.Value, frozenset[int]] = {}
+        self._computed: dict[ir.Value, bool] = {}
+
+    def has_backward_pass(self, module: ir.Module) -> bool:
+        """By name, by the pattern of matrix products, or because arguments are donated to results."""
+        if any(
+            self.names.direction(op) is Direction.BACKWARD
+            for function in self.calls.functions.values()
+            for op in walk(function)
+        ):
+            return True
+        return any(product.kind == "backward" for product in matrix_products(module)) or bool(self._aliases())
+
+    def region(self) -> UpdateRegion:
+        region = UpdateRegion(state=self._pair())
+        arguments = {self.body.arguments[index] for index in region.state}
+        self._collect([self.results[result] for result in region.state.values()], region.values, arguments)
+        for index in region.state:
+            kind = region.parameters if self._is_read_outside(index, region.values) else region.moments
+            kind.add(index)
+        return region
+
+    # --- state ------------------------------------------------------------------------------------------------
+
+    def _pair(self) -> dict[int, int]:
+        """Argument -> result: donated ones; then in one order where each result is an update of its argument."""
+        pairs = self._aliases()
+        by_type: dict[ir.Type, dict[int, set[int]]] = {}
+        for i, value in enumerate(self.results):
+            if _is_tensor(value) and i not in pairs.values() and self.reached(value) and self._computed[value]:
+                by_type.setdefault(value.type, {})[i] = set(self.reached(value) - pairs.keys())
+        for candidates in by_type.values():
+            arguments = sorted(set().union(*candidates.values()))
+            in_order = dict(zip(arguments, candidates, strict=False))
+            if len(arguments) == len(candidates) and all(a in candidates[r] for a, r in in_order.items()):
+                pairs |= in_order
+            else:
+                pairs |= _by_elimination(candidates)
+        return pairs
+
+    def _aliases(self) -> dict[int, int]:
+        """Donated arguments of which the result is an elementwise update."""
+        if "arg_attrs" not in self.function.attributes:
+            return {}
+        pairs: dict[int, int] = {}
+        for i, attributes in enumerate(ir.ArrayAttr(self.function.attributes["arg_attrs"])):
+            dictionary = ir.DictAttr(attributes)
+            if "tf.aliasing_output" not in dictionary:
+                continue
+            result = ir.IntegerAttr(dictionary["tf.aliasing_output"]).value
+            value = self.results[result]
+            if _is_tensor(value) and i in self.reached(value) and self._computed[value]:
+                pairs[i] = result
+        return pairs
+
+    def reached(self, value: ir.Value) -> frozenset[int]:
+        """The arguments of the public function that `value` is an elementwise function of, shape for shape."""
+        known = self._reached.get(value)
+        if known is not None:
+            return known
+        self._reached[value] = frozenset()  # a loop's carried value asks for itself
+        sources = self._sources(value, same_shape=True)
+        if sources is None:
+            index = self._argument_index(value)
+            found = frozenset() if index is None else frozenset([index])
+            self._computed[value] = index is None
+        else:
+            found = frozenset().union(*(self.reached(source) for source in sources))
+            self._computed[value] = any(self._computed.get(source, False) for source in sources)
+        self._reached[value] = found
+        return found
+
+    def _argument_index(self, value: ir.Value) -> int | None:
+        if isinstance(value, ir.BlockArgument) and ir.BlockArgument(value).owner == self.body:
+            return ir.BlockArgument(value).arg_number
+        return None
+
+    def _is_read_outside(self, index: int, region: set[ir.Value]) -> bool:
+        """Whether something besides the update region and the results reads an argument."""
+        pending, seen = [self.body.arguments[index]], set[ir.Value]()
+        while pending:
+            value = pending.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            for use in value.uses:
+                user = use.owner.operation
+                inner = self.calls.callee_body(user)
+                if inner is not None:
+                    pending.append(inner.arguments[use.operand_number])
+                elif user.name == "stablehlo.while":
+                    pending += [region.blocks[0].arguments[use.operand_number] for region in user.regions]
+                elif not user.name.endswith("return") and not any(result in region for result in user.results):
+                    return True
+        return False
+
+    # --- region -----------------------------------------------------------------------------------------------
+
+    def _collect(self, results: list[ir.Value], values: set[ir.Value], arguments: set[ir.Value]) -> None:
+        """Adds to `values` the region of the results.
+
+        Means and norms belong to it where they are taken of what is in the region or enters it, which a bias's
+        gradient, a sum over activations' gradients, is not.
+        """
+        pending, boundary, sums = list(results), set(arguments), list[ir.Value]()
+        while pending:
+            while pending:
+                value = pending.pop()
+                if value in values or value in boundary:
+                    continue
+                sources = self._sources(value, same_shape=False)
+                op = defining_op(value)
+                if sources is not None:
+                    values.add(value)
+                    pending += sources
+                elif op is not None and op.name == "stablehlo.reduce" and self._is_outside(op):
+                    sums.append(value)
+                else:
+                    boundary.add(value)
+            for value in list(sums):
+                operand = value.owner.operands[0]
+                if self._is_computed_from(operand, values | boundary):
+                    sums.remove(value)
+                    values.add(value)
+                    pending.append(operand)
+
+    def _is_computed_from(self, value: ir.Value, known: set[ir.Value]) -> bool:
+        """Whether a tensor is an elementwise function of one of `known`."""
+        pending, seen = [value], set[ir.Value]()
+        while pending:
+            value = pending.pop()
+            if value in known:
+                return True
+            if value not in seen:
+                seen.add(value)
+                pending += self._sources(value, same_shape=True) or ()
+        return False
+
+    def _is_outside(self, op: ir.Operation) -> bool:
+        return self.names.direction(op) is Direction.OUTSIDE
+
+    def _sources(self, value: ir.Value, *, same_shape: bool) -> list[ir.Value] | None:
+        """The floats that a value of the region is computed from; None where the region ends.
+
+        same_shape: only those of the value's own shape, by elementwise operations alone.
+        """
+        op = defining_op(value)
+        if op is None:
+            return self._sources_of_argument(value)
+        if not tensor_info(value.type).is_float:
+            return None
+        index = ir.OpResult(value).result_number
+        body = self.calls.callee_body(op)
+        if body is not None:
+            return [terminator(body).operands[index]] if callee_name(op) and op.name == "func.call" else None
+        if op.name == "stablehlo.while":
+            return self._sources_of_loop(op, index)
+        if op.name in ("stablehlo.case", "stablehlo.if"):
+            return [terminator(region.blocks[0]).operands[index] for region in op.regions]
+        if op.name == "stablehlo.constant":
+            return []
+        if not self._is_outside(op):
+            return None
+        floats = [operand for operand in op.operands if tensor_info(operand.type).is_float]
+        if op.name in ELEMENTWISE:
+            shape = tensor_info(value.type).shape
+            return [v for v in floats if not same_shape or tensor_info(v.type).shape == shape]
+        if same_shape:
+            return [] if op.name == "stablehlo.broadcast_in_dim" else None
+        return floats if op.name in _SHAPE_ONLY else None
+
+    def _sources_of_argument(self, value: ir.Value) -> list[ir.Value] | None:
+        argument = ir.BlockArgument(value)
+        function = self.calls.function_of_block(argument.owner)
+        if function is not None:
+            sites = self.calls.sites.get(function, ())
+            return [sites[0].operands[argument.arg_number]] if len(sites) == 1 else None
+        owner = argument.owner.owner.operation
+        return [owner.operands[argument.arg_number]] if owner.name == "stablehlo.while" else None
+
+    def _sources_of_loop(self, loop: ir.Operation, index: int) -> list[ir.Value] | None:
+        """A carried value that each iteration updates elementwise: its last and its first value."""
+        body = loop.regions[1].blocks[0]
+        last, carried = terminator(body).operands[index], body.arguments[index]
+        pending, seen = [last], set[ir.Value]()
+        while pending:
+            value = pending.pop()
+            if value == carried:
+                return [last, loop.operands[index]]
+            if value in seen:
+                continue
+            seen.add(value)
+            op = defining_op(value)
+            if op is not None and op.name != "stablehlo.while":
+                pending += self._sources(value, same_shape=True) or ()
+        return None
+
+
+def _by_elimination(candidates: dict[int, set[int]]) -> dict[int, int]:
+    """Argument -> result, of results of one type: p' depends on p, m and v, but m' on m alone."""
+    pairs: dict[int, int] = {}
+    left = dict(candidates)
+    while left:
+        result, arguments = min(left.items(), key=lambda item: (len(item[1] - pairs.keys()), item[0]))
+        del left[result]
+        if arguments - pairs.keys():
+            pairs[min(arguments - pairs.keys())] = result
+    return pairs
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    """f32 of rank 1 or more: scalars are no state whose size matters."""
+    info = tensor_info(value.type)
+    return info.element == "f32" and info.rank > 0

@@ -1,0 +1,84 @@
+"""One copy of a private function for each call, and back.
+
+A pass that decides differently at each call of a function, such as the choice of precision, works on copies; what
+comes out equal is merged again.
+"""
+
+from scalify_hlo.analysis.calls import CallGraph, callee_name, walk
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
+
+_CALLEE = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+
+
+def unshare(module: ir.Module) -> None:
+    """Give every call of a function that computes on floats a copy of its own, nested calls included."""
+    calls = CallGraph(module)
+    functions = dict(calls.functions)
+    used = set(calls.public)
+
+    def visit(function: ir.Operation) -> None:
+        for op in list(walk(function)):
+            callee = callee_name(op)
+            if callee not in functions or not has_floats(functions[callee]):
+                continue
+            if callee in used:
+                original = functions[callee]
+                callee = _fresh_name(callee, functions)
+                copy = original.clone(ip=ir.InsertionPoint.after(original))
+                copy.attributes["sym_name"] = ir.StringAttr.get(callee)
+                copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
+                functions[callee] = copy
+                _set_callee(op, callee)
+            used.add(callee)
+            visit(functions[callee])
+
+    for name in calls.public:
+        visit(functions[name])
+
+
+def merge_equal(module: ir.Module) -> None:
+    """Let calls of private functions with equal bodies call the first of them, and remove the others."""
+    while True:
+        calls = CallGraph(module)
+        first: dict[str, str] = {}
+        renamed: dict[str, str] = {}
+        for name, function in calls.functions.items():
+            if name not in calls.public:
+                kept = first.setdefault(_body_text(function), name)
+                if kept != name:
+                    renamed[name] = kept
+        if not renamed:
+            return
+        for name, kept in renamed.items():
+            for site in calls.sites.get(name, ()):
+                _set_callee(site, kept)
+            calls.functions[name].erase()
+
+
+def has_floats(function: ir.Operation) -> bool:
+    """Whether a function or a function that it calls may have a float value."""
+    return any(
+        callee_name(op) is not None or any(tensor_info(result.type).is_float for result in op.results)
+        for op in walk(function)
+    )
+
+
+def _body_text(function: ir.Operation) -> str:
+    """The function without its name and locations."""
+    name = ir.StringAttr(function.attributes["sym_name"])
+    function.attributes["sym_name"] = ir.StringAttr.get("")
+    text = function.get_asm(enable_debug_info=False, print_generic_op_form=True, use_local_scope=True)
+    function.attributes["sym_name"] = name
+    return text
+
+
+def _set_callee(op: ir.Operation, name: str) -> None:
+    op.attributes[_CALLEE[op.name]] = ir.FlatSymbolRefAttr.get(name)
+
+
+def _fresh_name(name: str, functions: dict[str, ir.Operation]) -> str:
+    number = 0
+    while f"{name}_{number}" in functions:
+        number += 1
+    return f"{name}_{number}"
