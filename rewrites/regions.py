@@ -10,10 +10,11 @@ from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import rule
 from scalify_hlo.rewrites.additive import combined, finish_combined
 from scalify_hlo.rewrites.multiplicative import product_scale
-from scalify_hlo.scale import Scale, round_log2
+from scalify_hlo.scale import ONE, Scale, round_log2
 from scalify_hlo.shapes import to_rank_0, uniform_along
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
+from scalify_hlo.widening import widened
 
 # --- reductions -----------------------------------------------------------------------------------------------
 
@@ -117,6 +118,7 @@ def _derived(r: OpRewrite, kept: Sequence[int] | None) -> None:
     inputs = len(r.op.results)
     scales: list[Scale | None] = [None] * inputs
     members: dict[int, ScaledValue] = {}
+    starts = [r.scaled(inputs + i) for i in range(inputs)]
     for i in range(inputs):
         if r.inputs[i] is not None or r.inputs[inputs + i] is not None:
             members[i] = _with_initial(r, i, inputs + i)
@@ -125,7 +127,8 @@ def _derived(r: OpRewrite, kept: Sequence[int] | None) -> None:
     if copy is None:
         for i, member in members.items():
             r.inputs[i] = member
-            r.inputs[inputs + i] = ScaledValue(r.operand(inputs + i), member.scale)
+            start = r.operand(inputs + i)
+            r.inputs[inputs + i] = ScaledValue(start, member.scale, indifferent=starts[i].indifferent)
         return on_values(r)
     for i, value in enumerate(copy.results):
         member = members.get(i)
@@ -138,46 +141,33 @@ def _derived(r: OpRewrite, kept: Sequence[int] | None) -> None:
 
 
 def on_values(r: OpRewrite, moments: Moments = UNIT) -> None:
-    """Compute on values, in types wide enough for them, the region included."""
+    """Compute on values, in types wide enough for them, the region included.
+
+    Beside data of a narrow type, result i keeps the scale of operand i, unless that is smaller than 1.
+    """
+    scales = [_growing_scale(r, i) for i in range(len(r.op.results))]
+    narrow = any(tensor_info(v.type).is_narrow for v in [*r.op.operands, *r.op.results])
     for i, found in enumerate(r.inputs):
         if found is not None:
             r.set_operand(i, unscaled(r.rewriter, found))
-    op = r.op
-    if any(tensor_info(v.type).is_narrow for v in op.results):
-        op = widened(r)
+    op = widened(r) if narrow else r.op
     for i, value in enumerate(op.results):
         old = r.op.results[i]
-        if tensor_info(old.type).is_float:
-            r.result(Scale(), moments, index=i, data=r.emit.convert(value, tensor_info(old.type).element))
-        elif tensor_info(old.type).is_complex:
-            r.result(Scale(), moments, index=i)
+        if not tensor_info(old.type).carries_scale:
+            if op != r.op:
+                old.replace_all_uses_with(value)
         elif op != r.op:
-            old.replace_all_uses_with(value)
+            with r.after():
+                r.value_result(value, moments, i, scales[i])
+        else:
+            r.result(ONE, moments, index=i)
 
 
-def widened(r: OpRewrite) -> ir.Operation:
-    """A copy of the operation before it, with f32 in place of every float type; the old one is to be erased."""
-    copy = r.op.clone(ip=ir.InsertionPoint(r.op))
-    with r.emit.at(ir.InsertionPoint(copy)):
-        for i, operand in enumerate(list(copy.operands)):
-            if tensor_info(operand.type).is_float:
-                copy.operands[i] = r.emit.convert(operand, "f32")
-    _widen_values(r, copy.results)
-    for region in copy.regions:
-        for block in region.blocks:
-            _widen_values(r, block.arguments)
-            for inner in block.operations:
-                if inner.operation.name == "stablehlo.constant" and tensor_info(inner.operation.results[0].type).is_float:
-                    raise Unsupported(f"the region of '{r.name}' has constants of a narrow type")
-                _widen_values(r, inner.operation.results)
-    r.erase()
-    return copy
-
-
-def _widen_values(r: OpRewrite, values: Sequence[ir.Value]) -> None:
-    for value in values:
-        if tensor_info(value.type).is_float:
-            value.set_type(r.emit.tensor_type(value.type, "f32"))
+def _growing_scale(r: OpRewrite, index: int) -> Scale:
+    x = r.inputs[index] if index < len(r.inputs) else None
+    if x is None or x.indifferent or not r.result_info(index).is_narrow:
+        return ONE
+    return r.emit.maximum([to_rank_0(r.rewriter, x).scale, ONE])
 
 
 # --- scatter --------------------------------------------------------------------------------------------------
