@@ -28,7 +28,8 @@ FILES = {
     "unknown op": (b"func.func @main() {\n  stablehlo.frobnicate\n}\n", "custom op 'stablehlo.frobnicate' is unknown"),
     "invalid op": (b"func.func @main(%x: i3) {\n  %0 = stablehlo.negate %x : i3\n return }", "must be ranked tensor"),
     "other dialect": (
-        b"func.func @main(%x: tensor<f32>) -> tensor<f32> {\n %0 = mhlo.tan %x : tensor<f32>\n return %0 : tensor<f32>\n}",
+        b"func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+        b" %0 = mhlo.tan %x : tensor<2xf32>\n return %0 : tensor<2xf32>\n}",
         "mhlo.tan",
     ),
     "no function": (b"module {}\n", "no public function"),
@@ -49,14 +50,23 @@ def test_file_gets_one_located_line(opt: Run, tmp_path: pathlib.Path, data: byte
 
 @pytest.mark.parametrize(
     ("text", "position"),
-    [("syntax", "1:17"), ("unknown op", "2:3"), ("invalid op", "2:8"), ("latin1", "1:7"), ("nul", "2:1"), ("other dialect", "2:7")],
+    [
+        ("syntax", "1:17"),
+        ("unknown op", "2:3"),
+        ("invalid op", "2:8"),
+        ("latin1", "1:7"),
+        ("nul", "2:1"),
+        ("other dialect", "2:7"),
+    ],
 )
 def test_the_line_has_the_position(opt: Run, text: str, position: str):
     assert opt(stdin=FILES[text][0]).error_line().startswith(f"<stdin>:{position}: error: ")
 
 
 def test_missing_file(opt: Run):
-    assert opt("no/such.mlir").error_line() == "no/such.mlir:1:1: error: cannot read this file: No such file or directory"
+    assert (
+        opt("no/such.mlir").error_line() == "no/such.mlir:1:1: error: cannot read this file: No such file or directory"
+    )
 
 
 def test_folder(opt: Run, tmp_path: pathlib.Path):
@@ -89,7 +99,9 @@ FLAGS = [
 
 
 @pytest.mark.parametrize(("flags", "message"), FLAGS, ids=[" ".join(flags) for flags, _ in FLAGS])
-def test_flag_gets_one_line(opt: Run, program_file: pathlib.Path, tmp_path: pathlib.Path, flags: list[str], message: str):
+def test_flag_gets_one_line(
+    opt: Run, program_file: pathlib.Path, tmp_path: pathlib.Path, flags: list[str], message: str
+):
     target = tmp_path / "out.mlir"
     line = opt(program_file, *flags, "-o", target).error_line()
     assert message in line
@@ -145,8 +157,9 @@ def test_text_whose_error_message_is_no_utf8(opt: Run):
 
 
 def test_a_defect_of_the_tool_is_called_one(opt: Run, program_file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    import scalify_hlo.rewrite
     from scalify_hlo.tools.scalify_opt import main
+
+    import scalify_hlo.rewrite
 
     def broken(*_: object) -> None:
         raise KeyError("oops")

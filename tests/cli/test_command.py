@@ -10,12 +10,12 @@ import sys
 
 import click
 import pytest
+from scalify_hlo.tools.scalify_opt import main
 
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes import PASSES
 from scalify_hlo.passes.option_text import field_help
 from scalify_hlo.passes.textual import TEXTUAL_PASSES
-from scalify_hlo.tools.scalify_opt import main
 from tests.cli.conftest import PROGRAM, Run
 
 MODULE = [sys.executable, "-m", "scalify_hlo.tools.scalify_opt"]
@@ -38,7 +38,7 @@ def test_script_is_installed(program_file: pathlib.Path, tmp_path: pathlib.Path)
 
 def test_start_up_does_not_import_jax():
     """Importing jax takes longer than everything else that the command does to a usual program."""
-    code = "import sys; from scalify_hlo.tools.scalify_opt import main; import scalify_hlo.rewrite; print('jax' in sys.modules)"
+    code = "import scalify_hlo.tools.scalify_opt, scalify_hlo.rewrite, sys; print('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"False\n"
 
 

@@ -97,7 +97,7 @@ def test_target_that_cannot_be(opt: Run, target: str, message: str):
 
 
 def test_operation_newer_than_the_target(opt: Run):
-    source = "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = stablehlo.tan %x : tensor<f32>\n  return %0 : tensor<f32>\n}"
+    source = PROGRAM.replace("negate", "tan")
     result = opt("--emit=artifact", "--target=0.9.0", "--pass-pipeline=builtin.module()", stdin=source)
     assert result.status == 1
     assert result.output == b""
@@ -128,7 +128,7 @@ def test_a_function_without_module_keeps_its_file_name():
 
 
 def test_attributes_of_the_module_survive():
-    text = b'module @name attributes {mhlo.num_replicas = 2 : i32} {\n}\n'
+    text = b"module @name attributes {mhlo.num_replicas = 2 : i32} {\n}\n"
     assert text_of(text).startswith("module @name attributes {mhlo.num_replicas = 2 : i32}")
 
 

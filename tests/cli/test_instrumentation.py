@@ -64,6 +64,11 @@ def test_timing(opt: Run):
 
 
 def test_unregistered_dialect(opt: Run):
-    source = 'func.func @main(%x: tensor<i32>) -> tensor<i32> {\n  %0 = "my.op"(%x) : (tensor<i32>) -> tensor<i32>\n  return %0 : tensor<i32>\n}'
+    source = """
+      func.func @main(%n: tensor<i32>) -> tensor<i32> {
+        %0 = "my.op"(%n) : (tensor<i32>) -> tensor<i32>
+        return %0 : tensor<i32>
+      }
+    """
     assert "unregistered dialect" in opt(stdin=source).stderr
     assert '"my.op"' in opt("--allow-unregistered-dialect", stdin=source).text

@@ -114,7 +114,9 @@ def test_every_option_has_a_flag_and_a_place_in_the_pipeline(opt: Run):
     assert {field.name.replace("_", "-") for field in dataclasses.fields(ScalifyOptions)} == set(VALUES)
     source = "func.func @main(%n: tensor<i32>) -> tensor<i32> {\n  return %n : tensor<i32>\n}"
     by_pipeline = " ".join(f"{name}={value}" for name, value in VALUES.items() if name != "args")
-    by_flag = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in VALUES.items() if name != "args"]
+    by_flag = [
+        f"--{name}" if value == "true" else f"--{name}={value}" for name, value in VALUES.items() if name != "args"
+    ]
     assert f"scalify{{args=all {by_pipeline}}}" in opt(*by_flag, "--dump-pass-pipeline", stdin=source).stderr
     assert opt(f"--pass-pipeline=scalify{{{by_pipeline}}}", stdin=source).status == 0
 
@@ -193,7 +195,7 @@ class Breaking(Pass):
 
     name: ClassVar[str] = "test-breaking"
 
-    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:  # noqa: ARG002
         with module.context, ir.Location.unknown(), ir.InsertionPoint.at_block_begin(module.body):
             ir.Operation.create("stablehlo.negate", results=[ir.RankedTensorType.get([], ir.F32Type.get())])
 
@@ -218,7 +220,7 @@ class Remarking(Pass):
     # Which words.
     words: tuple[str, ...] = ("hello",)
 
-    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:  # noqa: ARG002
         remarks += [Diagnostic(" ".join(self.words), severity="remark")] * self.times
 
 

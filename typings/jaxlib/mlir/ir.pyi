@@ -1,8 +1,7 @@
-"""The MLIR bindings as the type checker sees them: classes that exist, whose members are not checked.
-
-jaxlib ships stubs of them that do not resolve (they import a module `_ir` that is not there). Add a class here
-when the code uses one that is missing.
-"""
+# The MLIR bindings as the type checker sees them: classes that exist, whose members are not checked.
+#
+# jaxlib ships stubs of them that do not resolve (they import a module `_ir` that is not there). Add a class here
+# when the code uses one that is missing.
 
 from collections.abc import Iterator
 from typing import Any, Self

@@ -1,0 +1,39 @@
+# Everything runs in a virtual environment of its own. `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?= -n auto
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# Programs are compiled for the CPU everywhere here; an accelerator is neither needed nor used.
+export JAX_PLATFORMS ?= cpu
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+.PHONY: demo
+demo: $(INSTALLED) ## Rewrite a GPT-2 training step and compare it with the original
+	$(BIN)/python -m examples.demo
+
+.PHONY: test
+test: $(INSTALLED) ## Run all tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: $(INSTALLED) ## Check style and types
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+.PHONY: clean
+clean: ## Remove the virtual environment and what builds leave behind
+	rm -rf $(VENV) build dist *.egg-info demo_output

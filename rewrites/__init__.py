@@ -1,0 +1,1 @@
+"""The rules, one module a family of operations; installed as `scalify_hlo.rewrites`."""
