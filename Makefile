@@ -32,7 +32,7 @@ test: $(INSTALLED) ## Run all tests
 lint: $(INSTALLED) ## Check style and types
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
 	$(BIN)/ruff check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: clean
 clean: ## Remove the virtual environment and what builds leave behind
