@@ -9,10 +9,13 @@ from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import rule
 from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import ONE, Scale
-from scalify_hlo.values import ScaledValue
+from scalify_hlo.values import ScaledValue, Weight
 
 # Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
 _LARGEST_POWER = 4
+# A constant factor of at most 2^this either way stays in the data.
+_CONSTANT_SLACK = 6.0
+_CONSTANT_SLACK_NARROW = 3.0
 # A product of more run-time scales than this becomes a value of its own.
 _MOST_FACTORS = 6
 
@@ -25,9 +28,9 @@ def power_of_two(number: float | None) -> int | None:
     return exponent - 1 if mantissa == 0.5 else None
 
 
-def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale) -> None:
+def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale, weight: Weight | None = None) -> None:
     """The result is the operand's data at another scale; the operation disappears."""
-    r.result(scale, x.moments, data=x.data, indifferent=x.indifferent)
+    r.result(scale, x.moments, data=x.data, indifferent=x.indifferent, weight=weight)
     r.erase()
 
 
@@ -38,18 +41,49 @@ def multiply(r: OpRewrite) -> None:
         exponent = power_of_two(r.splat(1 - i))
         if exponent is not None:
             x = r.scaled(i)
-            return _pass_through(r, x, x.scale.shifted(exponent))
+            return _pass_through(r, x, x.scale.shifted(exponent), _weight(r, i, 1 - i))
+        if _keeps_constant(r, i, 1 - i):
+            x = r.scaled(i)
+            return r.result(x.scale, x.moments.times(r.splat(1 - i) or 1.0), weight=_weight(r, i, 1 - i))
     x, y = r.scaled(0), r.scaled(1)
+    weight = _weight(r, 0, 1) or _weight(r, 1, 0)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
     squared = x.data == y.data and not r.info(0).is_complex
     moments = x.moments.squared() if squared else x.moments.product(y.moments)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
-    return scaled_result(r, x.scale * y.scale, moments)
+    return scaled_result(r, x.scale * y.scale, moments, weight)
 
 
-def scaled_result(r: OpRewrite, scale: Scale, moments: Moments) -> None:
+def _keeps_constant(r: OpRewrite, index: int, constant: int) -> bool:
+    """Whether a constant factor stays in the data as it is: no exponent of it has to be multiplied into a scale later.
+
+    Not so for the paper's rules, nor where the data would come too far from unit scaling.
+    """
+    number = r.splat(constant)
+    x = r.inputs[index]
+    if number is None or not 0 < abs(number) < math.inf or x is None or x.indifferent:
+        return False
+    if r.rewriter.options.rules == "paper":
+        return False
+    size = math.log2(abs(number))
+    slack = _CONSTANT_SLACK_NARROW if r.result_info().is_narrow else _CONSTANT_SLACK
+    return abs(size) <= slack and abs(x.moments.log2 + size) <= slack
+
+
+def _weight(r: OpRewrite, index: int, constant: int) -> Weight | None:
+    """How operand `index` weighs, multiplied by the constant at `constant`."""
+    number = r.splat(constant)
+    if number is None or not 0 < number < 1:
+        return None
+    before = r.scaled(index)
+    if before.weight is not None:
+        return Weight(before.weight.number * number, before.weight.of_state)
+    return Weight(number, isinstance(before.data.owner, ir.Block))
+
+
+def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight | None = None) -> None:
     """Declare a product or quotient; a high power of one scale leaves the range of f32 and is computed on values.
 
     A product of many scales is made one value, so that what follows does not multiply them again.
@@ -58,7 +92,7 @@ def scaled_result(r: OpRewrite, scale: Scale, moments: Moments) -> None:
         return on_values(r)
     if len(scale.factors) > _MOST_FACTORS:
         scale = r.emit.as_scale(r.emit.scale_value(Scale(0, scale.factors))).shifted(scale.exponent)
-    return r.settled(scale, moments)
+    return r.settled(scale, moments, weight=weight)
 
 
 # (s x)^2 = s^2 x^2
@@ -78,6 +112,9 @@ def divide(r: OpRewrite) -> None:
     if exponent is not None:
         x = r.scaled(0)
         return _pass_through(r, x, x.scale.shifted(-exponent))
+    if _keeps_constant(r, 0, 1):
+        x = r.scaled(0)
+        return r.result(x.scale, x.moments.times(1 / (r.splat(1) or 1.0)))
     x, y = r.scaled(0), r.scaled(1)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
@@ -115,7 +152,9 @@ def take_root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
     r.set_operand(0, emit.rescale(x.data, rest))
     with r.after():
         value = r.op.results[0]
-        data = emit.unscale_by(value, found) if sign > 0 else emit.rescale(value, found)
+        # The reciprocal of a zero scale counts as 2^126, here as in the result's scale.
+        size = found if found.positive else emit.as_scale(emit.divisor(found), positive=True)
+        data = emit.unscale_by(value, found) if sign > 0 else emit.rescale(value, size)
     return r.result((root * found) ** sign, moments, data=data)
 
 
@@ -148,7 +187,7 @@ def cbrt(r: OpRewrite) -> None:
       note="other exponents: nonlinear, on the unscaled value", shaped=True)  # fmt: skip
 def power(r: OpRewrite) -> None:
     exponent = r.splat(1)
-    if exponent is not None and exponent == int(exponent) and 0 < abs(exponent) <= _LARGEST_POWER:
+    if exponent is not None and 0 < abs(exponent) <= _LARGEST_POWER and exponent == int(exponent):
         x = r.scaled(0)
         even = int(exponent) % 2 == 0
         moments = Moments(x.moments.rms**exponent, 0.0, even or x.moments.nonnegative)

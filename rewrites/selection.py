@@ -6,19 +6,21 @@ Members that are indifferent to scale (zeros, infinities, NaN) take any (paper, 
 import math
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.emitter import Emitter
 from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import rule
 from scalify_hlo.rewrites.additive import bring_together, combined, constant_operand, finish_combined
 from scalify_hlo.rewrites.nonlinear import on_values
-from scalify_hlo.scale import Scale
+from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.types import LARGEST
 from scalify_hlo.values import ScaledValue
 
 _LAW = {"family": "selection", "law": "f(s x, t y) = m f(x s/m, y t/m)", "scale": "m = max(s, t)"}
 # A constant member further out than this (a mask of -1e9) keeps the other's scale: it must not crush the rest.
 _MASK = 2.0**12
+# How many binades of a mask may be lost: one of -65504 is at least -256 beside a member of a small scale.
+_MASK_LOSS = 8
 
 
 def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
@@ -28,9 +30,14 @@ def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
     if len(indices) == 2 and len(live) == 2:
         for i, j in (indices, indices[::-1]):
             number = r.splat(i)
-            if number is not None and (_mask(r, i, j, number) or constant_operand(r, i, j)):
-                other = r.scaled(j)
-                return r.result(other.scale, other.moments)
+            if number is None:
+                continue
+            other = r.scaled(j)
+            scale = _mask(r, i, j, number)
+            if scale is None and constant_operand(r, i, j):
+                scale = other.scale
+            if scale is not None:
+                return r.result(scale, other.moments)
     if not live:
         for i, m in zip(indices, members, strict=True):
             r.set_operand(i, m.data)
@@ -45,30 +52,31 @@ def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
     return None
 
 
-def _mask(r: OpRewrite, index: int, other: int, number: float) -> bool:
-    """A far constant takes the other member's scale: s select(p, x, c/s), c/s saturated in narrow types."""
+def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale | None:
+    """Give a far constant the other member's scale, which is returned: s select(p, x, c/s).
+
+    In narrow types c/s saturates, so that of a mask at least c 2^-_MASK_LOSS is left. The scale of a member that is
+    smaller still (zeros have the smallest one) gives way: a mask must stay one.
+    """
     if abs(number) < _MASK:
-        return False
+        return None
     emit, member = r.emit, r.scaled(other)
+    if not member.scale.is_scalar:
+        return None
     info = r.info(index)
-    largest = (2.0 - 2.0**-10) * 2.0**info.max_exponent if info.element == "f16" else 3.0e38
-    if member.scale.is_constant:
-        quotient = number * 2.0**-member.scale.exponent
+    largest = {"f16": 65504.0, **LARGEST}.get(info.element, 3.0e38)
+    room = info.max_exponent + _MASK_LOSS if info.is_narrow else 126
+    scale = emit.maximum([member.scale, Scale(math.ceil(math.log2(abs(number))) - room)])
+    if scale.is_constant:
+        quotient = number * 2.0**-scale.exponent
         r.set_operand(index, emit.splat(member.data, max(-largest, min(largest, quotient))))
     else:
-        if not member.scale.is_scalar:
-            return False
-        scalar = _scalar_quotient(emit, number, member.scale)
-        bounds = (emit.splat(scalar, b) for b in (-largest, largest))
-        low, high = bounds
+        scalar = emit.op("divide", emit.scalar, emit.splat(emit.scale_value(ONE), number), emit.divisor(scale))
+        low, high = (emit.splat(scalar, bound) for bound in (-largest, largest))
         scalar = emit.op("clamp", emit.scalar, low, scalar, high)
         r.set_operand(index, emit.broadcast_like(emit.scale_as(scalar, info.element), member.data))
-    r.set_operand(other, member.data)
-    return True
-
-
-def _scalar_quotient(emit: Emitter, number: float, scale: Scale) -> ir.Value:
-    return emit.op("divide", emit.scalar, emit.splat(emit.scale_value(Scale()), number), emit.divisor(scale))
+    r.set_operand(other, r.bring(member, scale))
+    return scale
 
 
 # p ? s x : t y = m (p ? x s/m : y t/m)

@@ -85,5 +85,7 @@ UNIT = Moments()
 
 
 def of_constant(value: float) -> Moments:
-    """Moments of a tensor whose elements all equal `value`."""
+    """Moments of a tensor whose elements all equal `value`; an infinity or NaN has a sign at most."""
+    if not math.isfinite(value):
+        return Moments(nonnegative=value > 0)
     return Moments(abs(value), value, value >= 0)
