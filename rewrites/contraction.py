@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.bindings import chlo, ir, stablehlo
 from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import rule
@@ -96,6 +96,23 @@ def _dot_dimensions(r: OpRewrite) -> tuple[list[int], list[int], list[int], list
         list(numbers.lhs_batching_dimensions),
         list(numbers.rhs_batching_dimensions),
     )
+
+
+# every group is a contraction with its own right side
+@rule("chlo.ragged_dot", family="contraction", law="(s x) . (t y) = (s t 2^k) (x . y 2^-k)",
+      scale="as dot_general, K of a group of average size where the groups divide K")  # fmt: skip
+def ragged_dot(r: OpRewrite) -> None:
+    numbers = chlo.RaggedDotDimensionNumbers(r.op.attributes["ragged_dot_dimension_numbers"])
+    contracting = list(numbers.lhs_contracting_dimensions)
+    count = 1
+    for d in contracting:
+        count *= max(r.info(0).shape[d], 1)
+    if set(numbers.lhs_ragged_dimensions) & set(contracting):
+        count //= max(r.info(2).shape[-1], 1)
+    x, y = r.scaled(0), r.scaled(1)
+    r.set_operand(0, x.data)
+    r.set_operand(1, y.data)
+    contract(r, x, y, x.scale * y.scale, max(count, 1))
 
 
 # a convolution is a contraction over the kernel window and the input features

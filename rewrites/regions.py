@@ -117,19 +117,16 @@ def _derived(r: OpRewrite, kept: Sequence[int] | None) -> None:
     """Any other region: rewritten with one open scale for each scaled input."""
     inputs = len(r.op.results)
     scales: list[Scale | None] = [None] * inputs
-    members: dict[int, ScaledValue] = {}
-    starts = [r.scaled(inputs + i) for i in range(inputs)]
     for i in range(inputs):
         if r.inputs[i] is not None or r.inputs[inputs + i] is not None:
-            members[i] = _with_initial(r, i, inputs + i)
             scales[i] = open_scale(r.rewriter)
     copy = with_body(r.rewriter, r.op, [*scales, *scales], scales)
     if copy is None:
-        for i, member in members.items():
-            r.inputs[i] = member
-            start = r.operand(inputs + i)
-            r.inputs[inputs + i] = ScaledValue(start, member.scale, indifferent=starts[i].indifferent)
         return on_values(r)
+    members = {i: _with_initial(r, i, inputs + i) for i in range(inputs) if scales[i] is not None}
+    copy.move_before(r.op)
+    for i in range(2 * inputs):
+        copy.operands[i] = r.operand(i)
     for i, value in enumerate(copy.results):
         member = members.get(i)
         if member is None:

@@ -76,7 +76,7 @@ _never_scaled: dict[str, NeverScaled] = {}
 _FAMILIES = (
     "homogeneous", "multiplicative", "additive", "contraction", "selection", "nonlinear",
     "predicate", "opaque", "control_flow", "regions", "complex_numbers", "linear_algebra", "collectives",
-    "manual_computation", "dynamic_shapes", "implicit_broadcasts", "tuples", "composites", "custom_calls",
+    "manual_computation", "scans", "dynamic_shapes", "implicit_broadcasts", "tuples", "composites", "custom_calls",
 )  # fmt: skip
 
 
