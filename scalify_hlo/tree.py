@@ -19,7 +19,7 @@ from scalify_hlo.frontend.scaled_array import is_scaled
 __all__ = ["all", "astype", "flatten", "leaves", "map", "nbytes", "structure", "unflatten"]
 
 
-def map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+def map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:  # noqa: A001
     """`jax.tree.map` with ScaledArrays as leaves."""
     return jax.tree.map(function, tree, *rest, is_leaf=is_scaled)
 
@@ -44,7 +44,7 @@ def unflatten(structure: PyTreeDef, leaves: Any) -> Any:
     return jax.tree.unflatten(structure, leaves)
 
 
-def all(tree: Any) -> bool:
+def all(tree: Any) -> bool:  # noqa: A001
     """Whether all leaves are true."""
     return builtins.all(leaves(tree))
 
