@@ -1,0 +1,180 @@
+"""`scalify-cast`: an f32 training step in f16, bf16 or FP8 precision. Runs before `scalify`.
+
+By itself the narrow module would overflow and underflow; rewritten by `scalify` it does not. The cast comes first
+because scales are chosen by the types of what they scale.
+"""
+
+import dataclasses
+from typing import ClassVar
+
+from scalify_hlo.analysis.calls import CallGraph, terminator, walk
+from scalify_hlo.analysis.name_stack import NameStacks
+from scalify_hlo.analysis.update import UpdateRegion, find_update
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.globs import matches
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.held_values import WIDE, Held, convert
+from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
+from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
+from scalify_hlo.precision import PrecisionPolicy, Preset, policy
+from scalify_hlo.signature import argument_names, public_function
+from scalify_hlo.types import tensor_info
+
+# What a narrow constant takes the place of.
+_DISPLACED = frozenset(f"stablehlo.{name}" for name in ("constant", "broadcast_in_dim", "convert", "reshape", "negate"))
+# Argument attribute that tells what the pass took an argument for.
+STATE = "scalify.state"
+
+
+@dataclasses.dataclass(frozen=True)
+class Cast(Pass):
+    """Choose the precision of an f32 training step: of its arithmetic, its state and its gradients.
+
+    Parameters and optimiser moments are found by data flow where no names are given: see
+    `scalify_hlo.analysis.update`. Other arguments and results keep their types.
+    """
+
+    name: ClassVar[str] = "scalify-cast"
+
+    # A row of the paper's table 3: fp16 is #1, fp16-state #2, fp8 #3, fp8-fp16-state #4 (FP8 products themselves are
+    # made by scalify-fp8-dots, after scalify). bf16 is the common baseline; f32 changes nothing by itself.
+    precision: Preset = "fp16"
+    # Replaces the row's type of activations and operands of products: f32, bf16 or f16.
+    compute: str = ""
+    # Replaces the row's type of the master weights.
+    parameters: str = ""
+    # Replaces the row's type of the parameters' gradients on their way to the optimiser; FP8 types too.
+    gradients: str = ""
+    # Replaces the row's type of the optimiser's moments.
+    moments: str = ""
+    # Type of sums and of products' results before they are rounded. Default f32.
+    accumulation: str = ""
+    # Type of the optimiser's arithmetic. Default f32.
+    update: str = ""
+    # Arguments that are parameters: patterns with `*` and `?` on their names. Empty: found by data flow.
+    parameter_names: tuple[str, ...] = ()
+    # Arguments that are optimiser moments, likewise.
+    moment_names: tuple[str, ...] = ()
+    # Operations that stay in f32: patterns on their name stacks.
+    keep: tuple[str, ...] = ()
+
+    def policy(self) -> PrecisionPolicy:
+        """The types. Raises ScalifyError for an unknown precision or type."""
+        names = ("compute", "parameters", "gradients", "moments", "accumulation", "update")
+        return policy(self.precision, **{name: getattr(self, name) for name in names})
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        """Retypes `module` in place. Raises ScalifyError for unknown types and names, and where state is to change
+        type in a module that has none."""
+        chosen = self.policy()
+        with module.context, ir.Location.unknown(module.context):
+            main = public_function(module)
+            unshare(module)
+            calls = CallGraph(module)
+            state = self._state(module, main, chosen)
+            retyper = Retyper(calls, chosen, state, self._kept(calls))
+            _retype(main, retyper, state, chosen)
+            raise_errors(retyper.errors)
+            erase_unused(module, _DISPLACED)
+            merge_equal(module)
+            remarks.extend(_remarks(self.name, main, state, chosen))
+
+    def _state(self, module: ir.Module, main: ir.Operation, chosen: PrecisionPolicy) -> UpdateRegion:
+        """The optimiser's region, with the arguments that names make parameters or moments."""
+        region = find_update(module, ir.StringAttr(main.attributes["sym_name"]).value)
+        names = argument_names(main)
+        arguments = main.regions[0].blocks[0].arguments
+        for option, patterns, mine, other in (
+            ("parameter-names", self.parameter_names, region.parameters, region.moments),
+            ("moment-names", self.moment_names, region.moments, region.parameters),
+        ):
+            for pattern in patterns:
+                found = {i for i, name in enumerate(names) if matches(name, (pattern,))}
+                floats = {i for i in found if tensor_info(arguments[i].type).element == WIDE}
+                if not floats:
+                    what = "no float argument" if found else "no argument"
+                    raise ScalifyError(
+                        f"{self.name}: {option} '{pattern}' matches {what}; names are {', '.join(names[:6])}..."
+                    )
+                mine |= floats
+                other -= floats
+        if chosen.changes_state and not region.parameters | region.moments:
+            raise ScalifyError(
+                f"{self.name}: the state is to change its type, but the module has no backward pass with an update "
+                "of its arguments: export a whole training step, or name the parameters with parameter-names"
+            )
+        return region
+
+    def _kept(self, calls: CallGraph) -> set[ir.Value]:
+        """Results of the operations that `keep` names."""
+        if not self.keep:
+            return set()
+        names = NameStacks(calls)
+        kept: set[ir.Value] = set()
+        unmatched = set(self.keep)
+        for function in calls.functions.values():
+            for op in walk(function):
+                full = names.full_name(op)
+                found = {pattern for pattern in self.keep if matches(full, (pattern,))}
+                if found:
+                    unmatched -= found
+                    kept.update(op.results)
+        if unmatched:
+            raise ScalifyError(f"{self.name}: keep '{min(unmatched)}' matches no operation")
+        return kept
+
+
+def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: PrecisionPolicy) -> None:
+    """Set the types of the public function's arguments, body and results."""
+    body = main.regions[0].blocks[0]
+    for i, argument in enumerate(body.arguments):
+        info = tensor_info(argument.type)
+        if info.element != WIDE:
+            continue
+        element = _state_type(i, state, chosen) if info.rank else WIDE
+        if element != WIDE:
+            argument.set_type(ir.RankedTensorType.get(info.shape, ir.Type.parse(element)))
+        natural = chosen.compute if info.rank else WIDE
+        retyper.held[argument] = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True)
+    last = retyper.block(body)
+    elements = {result: _state_type(i, state, chosen) for i, result in state.state.items()}
+    for i, value in enumerate(last.operands):
+        held = retyper.held.get(value)
+        if held is not None:
+            element = elements.get(i, WIDE) if held.rank else WIDE
+            last.operands[i] = convert(held.raw, element) if i in elements else held.read(element)
+    set_signature(body, last)
+    _stamp(main, state)
+
+
+def _state_type(argument: int, state: UpdateRegion, chosen: PrecisionPolicy) -> str:
+    if argument in state.parameters:
+        return chosen.parameters
+    return chosen.moments if argument in state.moments else WIDE
+
+
+def _stamp(main: ir.Operation, state: UpdateRegion) -> None:
+    """Mark the arguments that are state, for the report and for later passes."""
+    count = len(main.regions[0].blocks[0].arguments)
+    attributes = (
+        [{named.name: named.attr for named in ir.DictAttr(each)} for each in ir.ArrayAttr(main.attributes["arg_attrs"])]
+        if "arg_attrs" in main.attributes
+        else [{} for _ in range(count)]
+    )
+    for kind, indices in (("parameter", state.parameters), ("moment", state.moments)):
+        for i in indices:
+            attributes[i][STATE] = ir.StringAttr.get(kind)
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
+
+
+def _remarks(name: str, main: ir.Operation, state: UpdateRegion, chosen: PrecisionPolicy) -> list[Diagnostic]:
+    arguments = main.regions[0].blocks[0].arguments
+    lines = [f"{name}: compute {chosen.compute}, gradients {chosen.gradients}, update {chosen.update}"]
+    for kind, indices, element in (
+        ("parameters", state.parameters, chosen.parameters),
+        ("moments", state.moments, chosen.moments),
+    ):
+        elements = sum(tensor_info(arguments[i].type).size for i in indices)
+        lines.append(f"{name}: {len(indices)} {kind} ({elements} elements) in {element}")
+    return [Diagnostic(line, "", "remark") for line in lines]

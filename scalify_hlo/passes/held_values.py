@@ -1,0 +1,114 @@
+"""What the cast pass knows of each f32 value of the original module, and the types it holds it in."""
+
+import dataclasses
+
+import numpy as np
+
+from scalify_hlo.analysis.calls import defining_op
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import FLOAT_RANGE, tensor_info
+
+WIDE = "f32"
+# Constants beyond this stand for infinity (attention masks) where they meet computed values.
+EXTREME = 2.0**8
+
+
+@dataclasses.dataclass
+class Held:
+    """One value that was f32 in the original module.
+
+    raw: the SSA value, of element type `computed`. natural: the type in which it is stored for its readers.
+    from_model: depends on parameters or inputs; otherwise it comes from constants, positions or random bits.
+    constant: the number that all elements are, where known. magnitude: a bound, where constants give one, else 0.
+    extreme: constants that stand for infinity are mixed in; no narrow type holds these and the rest of the tensor.
+    in_memory: `raw` lies in memory anyway (an argument, a loop's carried value), so that reading it costs nothing.
+    """
+
+    raw: ir.Value
+    natural: str
+    computed: str
+    from_model: bool = False
+    constant: float | None = None
+    magnitude: float = 0.0
+    extreme: bool = False
+    in_memory: bool = False
+    versions: dict[tuple[str, bool], ir.Value] = dataclasses.field(default_factory=dict)
+
+    @property
+    def rank(self) -> int:
+        return tensor_info(self.raw.type).rank
+
+    def at(self, raw: ir.Value, *, in_memory: bool = False) -> "Held":
+        """What is known of this value, for another SSA value that is the same."""
+        element = tensor_info(raw.type).element
+        return dataclasses.replace(self, raw=raw, computed=element, in_memory=in_memory, versions={})
+
+    def read(self, element: str, *, exact: bool = False) -> ir.Value:
+        """The value in an element type, converted right after its definition where need be.
+
+        A value that was computed wide and is stored narrow is read back from the narrow type, as memory gives it,
+        unless `exact` or unless it has no narrow form.
+        """
+        raw_is_good = exact or self.in_memory or self.extreme or self.natural == self.computed
+        if element == self.computed and raw_is_good:
+            return self.raw
+        key = (element, raw_is_good)
+        if key not in self.versions:
+            if self.constant is not None and fits(self.constant, element):
+                self.versions[key] = _splat(self.raw, self.constant, element)
+            else:
+                source = self.raw if element == self.natural or raw_is_good else self.read(self.natural)
+                self.versions[key] = convert(source, element)
+        return self.versions[key]
+
+
+def fits(number: float, element: str) -> bool:
+    """Whether a number is zero, infinite, NaN or in the normal range of a float type."""
+    if number == 0 or not np.isfinite(number):
+        return True
+    high, low, _ = FLOAT_RANGE[element]
+    return 2.0**low <= abs(number) < 2.0 ** (high + 1)
+
+
+def splat_value(op: ir.Operation) -> float | None:
+    """The number that all elements of a `stablehlo.constant` are; None for any other operation."""
+    attribute = op.attributes["value"] if op.name == "stablehlo.constant" else None
+    if isinstance(attribute, ir.DenseFPElementsAttr) and attribute.is_splat:
+        return float(ir.FloatAttr(attribute.get_splat_value()).value)
+    return None
+
+
+def with_element(type_: ir.Type, element: str) -> ir.Type:
+    """A tensor type with another element type."""
+    tensor = ir.RankedTensorType(type_)
+    return ir.RankedTensorType.get(tensor.shape, ir.Type.parse(element), tensor.encoding)
+
+
+def convert(value: ir.Value, element: str) -> ir.Value:
+    """`value` converted right after its definition; itself where it has the type."""
+    if tensor_info(value.type).element == element:
+        return value
+    type_ = with_element(value.type, element)
+    ip, location = after(value)
+    return ir.Operation.create("stablehlo.convert", [type_], [value], loc=location, ip=ip).results[0]
+
+
+def after(value: ir.Value) -> tuple[ir.InsertionPoint, ir.Location]:
+    """The earliest point at which `value` and its block's leading constants can be read."""
+    op = defining_op(value)
+    if op is not None:
+        return ir.InsertionPoint.after(op), op.location
+    argument = ir.BlockArgument(value)
+    first = next(op for op in argument.owner.operations if op.operation.name != "stablehlo.constant")
+    return ir.InsertionPoint(first), argument.location
+
+
+def _splat(like: ir.Value, number: float, element: str) -> ir.Value:
+    if not ir.RankedTensorType(like.type).has_static_shape:
+        return convert(like, element)
+    type_ = with_element(like.type, element)
+    attribute = ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(ir.Type.parse(element), number))
+    ip, location = after(like)
+    return ir.Operation.create(
+        "stablehlo.constant", [type_], attributes={"value": attribute}, loc=location, ip=ip
+    ).results[0]
