@@ -95,7 +95,7 @@ _SUMS = {
 }
 
 
-@rule("all_reduce", "reduce_scatter", "collective_reduce", **_SUMS)
+@rule("all_reduce", "reduce_scatter", **_SUMS)
 def reduce_over_devices(r: OpRewrite) -> None:
     kind = body_kind(r.op)
     if kind not in ("add", "maximum", "minimum", "first", "second"):
