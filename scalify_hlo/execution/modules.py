@@ -1,11 +1,13 @@
 """Small services on `ir.Module` that running and comparing share."""
 
-import io
 from typing import Any
 
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.diagnostics import from_mlir_error
 from scalify_hlo.errors import ScalifyError
+from scalify_hlo.serialization import to_bytecode
+
+__all__ = ["as_module", "clone", "operations", "to_bytecode"]
 
 
 def as_module(module: str | bytes | ir.Module) -> ir.Module:
@@ -16,13 +18,6 @@ def as_module(module: str | bytes | ir.Module) -> ir.Module:
         return ir.Module.parse(module, context=make_context())
     except ir.MLIRError as error:
         raise ScalifyError(from_mlir_error(error)) from None
-
-
-def to_bytecode(module: ir.Module) -> bytes:
-    """MLIR bytecode, locations included."""
-    stream = io.BytesIO()
-    module.operation.write_bytecode(stream)
-    return stream.getvalue()
 
 
 def clone(module: ir.Module) -> ir.Module:
