@@ -105,18 +105,19 @@ VALUES = {
     "rounding": "none",
     "rules": "paper",
     "on-unsupported": "unscale",
+    "slack": "0.5",
     "print-rules": "true",
 }
 
 
 def test_every_option_has_a_flag_and_a_place_in_the_pipeline(opt: Run):
     """A new field of ScalifyOptions has to be added to VALUES."""
-    assert {field.name.replace("_", "-") for field in dataclasses.fields(ScalifyOptions)} == set(VALUES)
+    names = [field.name.replace("_", "-") for field in dataclasses.fields(ScalifyOptions)]
+    assert set(names) == set(VALUES)
     source = "func.func @main(%n: tensor<i32>) -> tensor<i32> {\n  return %n : tensor<i32>\n}"
-    by_pipeline = " ".join(f"{name}={value}" for name, value in VALUES.items() if name != "args")
-    by_flag = [
-        f"--{name}" if value == "true" else f"--{name}={value}" for name, value in VALUES.items() if name != "args"
-    ]
+    values = {name: VALUES[name] for name in names if name != "args"}
+    by_pipeline = " ".join(f"{name}={value}" for name, value in values.items())
+    by_flag = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in values.items()]
     assert f"scalify{{args=all {by_pipeline}}}" in opt(*by_flag, "--dump-pass-pipeline", stdin=source).stderr
     assert opt(f"--pass-pipeline=scalify{{{by_pipeline}}}", stdin=source).status == 0
 
