@@ -3,7 +3,10 @@
 max(s, t) is what the paper's sqrt(s^2 + t^2) rounds down to (section 3.2).
 """
 
+import math
+
 from scalify_hlo.bindings import ir
+from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled, wide_element
 from scalify_hlo.registry import rule
@@ -14,6 +17,8 @@ from scalify_hlo.values import ScaledValue
 # A positive constant this small beside the known part of a non-negative value's scale is a guard against zero
 # (epsilon): it follows the value's scale and does not take part in the choice.
 _GUARD = 2.0**-9
+# The root of a moving average's scale is kept above 2^this: its square is still a normal f32.
+_FLOOR = -60
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3
 
@@ -32,20 +37,66 @@ def add(r: OpRewrite) -> None:
     for i in (0, 1):
         if r.splat(i) is not None and constant_operand(r, i, 1 - i):
             other = r.scaled(1 - i)
-            return r.result(other.scale, other.moments)
-    if inhomogeneous(x.scale / y.scale, narrow=r.info(0).is_narrow):
-        return on_values(r)
+            return finish_combined(r, other.scale, other.moments)
+    fresh = _fresh_term(x, y) if sign > 0 and not r.info(0).is_narrow else None
+    if fresh is not None:
+        scale = settled_average(r, fresh.scale)
+        bring_together(r, (0, 1), (x, y), scale)
+        return finish_combined(r, scale, fresh.moments.times(1 / fresh.weight.number) if fresh.weight else UNIT)
+    low = lower_degree(x, y, narrow=r.info(0).is_narrow)
+    if low is not None:
+        bring_together(r, (0, 1), (x, y), low.scale)
+        return finish_combined(r, low.scale, low.moments)
     return sum_at_common_scale(r, x, y, sign)
 
 
-def inhomogeneous(ratio: Scale, *, narrow: bool) -> bool:
-    """Whether two terms have different degrees in one run-time scale, as in x + x^3 or 1 + x^2.
+def _fresh_term(x: ScaledValue, y: ScaledValue) -> ScaledValue | None:
+    """The new term of a moving average b m + (1 - b) g with state m; None if the sum is no such average."""
+    a, b = x.weight, y.weight
+    if a is None or b is None or a.of_state == b.of_state or abs(a.number + b.number - 1) > 1e-3:
+        return None
+    return y if a.of_state else x
 
-    Such a sum is a nonlinear function of one tensor, not a sum of unlike tensors: its size does not follow the
-    largest term's scale (a polynomial is evaluated where its terms balance), and it is computed on values. Types of
-    narrow range keep the terms' scales as long as they can.
+
+def settled_average(r: OpRewrite, scale: Scale) -> Scale:
+    """The scale of a moving average: that of its new term, which the state forgets its own for.
+
+    # b m + (1 - b) g, E[g^2] constant: the average has the size of g, whatever m started from
+
+    No maximum with the state's scale is taken, so an average cannot keep a scale that it has outgrown, and a state of
+    zeros plays no part. A floor keeps the old state from overflowing should the new term's scale collapse.
     """
-    return len(ratio.factors) == 1 and abs(ratio.factors[0][1]) >= (4 if narrow else 2)
+    if scale.is_constant or not scale.is_scalar:
+        return scale
+    power = math.gcd(*(abs(p) for _, p in scale.factors))
+    factors = tuple((symbol, p // power) for symbol, p in scale.factors)
+    key = ("average", factors)
+    cache = r.emit.scope.cache
+    exponent = math.floor(scale.exponent / power)
+    if key not in cache:
+        if abs(exponent) * power <= r.rewriter.options.slack:
+            exponent = 0  # close enough: no operation for it
+        cache[key] = (exponent, r.emit.maximum([Scale(exponent, factors), Scale(_FLOOR)]))
+    # The averages of g and of g^2 share one root.
+    found, root = cache[key]
+    rest = (exponent - found) * power
+    return (root**power).shifted(rest if abs(rest) > 1.5 * r.rewriter.options.slack else 0)
+
+
+def lower_degree(x: ScaledValue, y: ScaledValue, *, narrow: bool) -> ScaledValue | None:
+    """Of two terms of different degrees in the same run-time scales, as in x + x^3 or 1 + x^2, the lower; else None.
+
+    Such a sum is a nonlinear function of one tensor, not a sum of unlike tensors: it does not grow with the power of
+    the scale (a polynomial is evaluated where its terms balance), and it takes the scale of its lower term. Types of
+    narrow range take the larger scale as long as they can.
+    """
+    powers = [power for _, power in (x.scale / y.scale).factors]
+    if not powers or min(powers) * max(powers) < 0:
+        return None
+    degrees = [sum(abs(p) for _, p in value.scale.factors) for value in (x, y)]
+    low = x if degrees[0] <= degrees[1] else y
+    least = 4 if narrow else 2 if low.scale.is_constant else 1
+    return low if math.gcd(*powers) >= least else None
 
 
 def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:
@@ -62,8 +113,6 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int)
 
 def finish_combined(r: OpRewrite, scale: Scale, moments: object = None, index: int = 0) -> None:
     """Declare the result of an operation whose operands `combined` brought together."""
-    from scalify_hlo.moments import UNIT, Moments
-
     known = moments if isinstance(moments, Moments) else UNIT
     if not _on_values(r):
         r.settled(scale, known, index=index)
@@ -121,20 +170,9 @@ def constant_operand(r: OpRewrite, index: int, position: int) -> bool:
     small = 0 < number <= min(_GUARD, 2.0 ** (other.scale.exponent - 3))
     if not small or not other.moments.nonnegative or r.info(index).is_narrow or not other.scale.is_scalar:
         return False
-    r.set_operand(index, guard(r, number, other.scale, other.data))
-    r.set_operand(position, other.data)
+    r.on_values = True
+    r.set_operand(position, unscaled(r.rewriter, other))
     return True
-
-
-def guard(r: OpRewrite, number: float, scale: Scale, like: ir.Value) -> ir.Value:
-    """The constant number / scale, broadcast."""
-    emit = r.emit
-    key = ("guard", number, scale, like.type)
-    if key not in emit.scope.cache:
-        scalar = emit.op("divide", emit.scalar, emit.splat(emit.scale_value(Scale()), number), emit.divisor(scale))
-        element = r.info(0).element
-        emit.scope.cache[key] = emit.broadcast_like(emit.scale_as(scalar, element), like)
-    return emit.scope.cache[key]
 
 
 # rem(s x, s y) = s rem(x, y)

@@ -26,8 +26,11 @@ def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: 
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
     result = r.op.results[0]
+    if len(scale.factors) > 1:
+        # One value for the product, from which all that follows is computed.
+        scale = r.emit.single(Scale(0, scale.factors)).shifted(scale.exponent)
     if not r.result_info().is_narrow:
-        return r.settled(scale, moments, slack=0.0)
+        return r.settled(scale, moments, slack=r.rewriter.options.slack)
     wide = r.rebuilt(list(r.op.operands), [r.emit.tensor_type(result.type, "f32")]).results[0]
     exponent = _growth(r, moments)
     data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
@@ -156,7 +159,7 @@ def unary_einsum(r: OpRewrite) -> None:
         if letter not in result:
             count *= max(n, 1)
     x = r.scaled(0)
-    r.settled(x.scale, x.moments.summed(count), slack=0.0)
+    r.settled(x.scale, x.moments.summed(count), slack=r.rewriter.options.slack)
 
 
 # the transform of s x is s times the transform of x; its elements are sums of N
@@ -168,4 +171,4 @@ def fft(r: OpRewrite) -> None:
         count *= n
     inverse = "I" in str(r.op.attributes["fft_type"]).split("<")[-1].split(".")[-1].replace("type", "").split("F")[0]
     moments = Moments(count ** (-0.5 if inverse else 0.5) * x.moments.rms)
-    r.settled(x.scale, moments, slack=0.0)
+    r.settled(x.scale, moments, slack=r.rewriter.options.slack)

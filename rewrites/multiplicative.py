@@ -3,9 +3,9 @@
 import math
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.moments import Moments
+from scalify_hlo.moments import Moments, of_constant
 from scalify_hlo.oprewrite import OpRewrite, Unsupported
-from scalify_hlo.plain import unscaled
+from scalify_hlo.plain import note_product, unscaled
 from scalify_hlo.registry import rule
 from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import ONE, Scale
@@ -13,8 +13,7 @@ from scalify_hlo.values import ScaledValue, Weight
 
 # Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
 _LARGEST_POWER = 4
-# A constant factor of at most 2^this either way stays in the data.
-_CONSTANT_SLACK = 6.0
+# A constant factor of at most 2^this either way stays in the data of narrow types; a power of two never does.
 _CONSTANT_SLACK_NARROW = 3.0
 # A product of more run-time scales than this becomes a value of its own.
 _MOST_FACTORS = 6
@@ -38,13 +37,16 @@ def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale, weight: Weight | N
 @rule("multiply", family="multiplicative", law="(s x)(t y) = (s t)(x y)", scale="s t", shaped=True)
 def multiply(r: OpRewrite) -> None:
     for i in (0, 1):
+        if _keeps_constant(r, i, 1 - i):
+            x = r.scaled(i)
+            number = r.splat(1 - i) or 1.0
+            constant = ScaledValue(r.operand(1 - i), ONE, of_constant(number))
+            note_product(r.rewriter, r.op.results[0], x, constant)
+            return r.result(x.scale, x.moments.times(number), weight=_weight(r, i, 1 - i))
         exponent = power_of_two(r.splat(1 - i))
         if exponent is not None:
             x = r.scaled(i)
             return _pass_through(r, x, x.scale.shifted(exponent), _weight(r, i, 1 - i))
-        if _keeps_constant(r, i, 1 - i):
-            x = r.scaled(i)
-            return r.result(x.scale, x.moments.times(r.splat(1 - i) or 1.0), weight=_weight(r, i, 1 - i))
     x, y = r.scaled(0), r.scaled(1)
     weight = _weight(r, 0, 1) or _weight(r, 1, 0)
     r.set_operand(0, x.data)
@@ -53,6 +55,7 @@ def multiply(r: OpRewrite) -> None:
     moments = x.moments.squared() if squared else x.moments.product(y.moments)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
+    note_product(r.rewriter, r.op.results[0], x, y)
     return scaled_result(r, x.scale * y.scale, moments, weight)
 
 
@@ -63,12 +66,15 @@ def _keeps_constant(r: OpRewrite, index: int, constant: int) -> bool:
     """
     number = r.splat(constant)
     x = r.inputs[index]
-    if number is None or not 0 < abs(number) < math.inf or x is None or x.indifferent:
+    if number is None or number == 1 or not 0 < abs(number) < math.inf or x is None or x.indifferent:
         return False
     if r.rewriter.options.rules == "paper":
         return False
     size = math.log2(abs(number))
-    slack = _CONSTANT_SLACK_NARROW if r.result_info().is_narrow else _CONSTANT_SLACK
+    if r.result_info().is_narrow:
+        slack = 0.0 if size == round(size) else _CONSTANT_SLACK_NARROW
+    else:
+        slack = r.rewriter.options.slack
     return abs(size) <= slack and abs(x.moments.log2 + size) <= slack
 
 
@@ -91,7 +97,7 @@ def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight |
     if scale.degree > _LARGEST_POWER:
         return on_values(r)
     if len(scale.factors) > _MOST_FACTORS:
-        scale = r.emit.as_scale(r.emit.scale_value(Scale(0, scale.factors))).shifted(scale.exponent)
+        scale = r.emit.single(Scale(0, scale.factors)).shifted(scale.exponent)
     return r.settled(scale, moments, weight=weight)
 
 
@@ -108,13 +114,13 @@ def square(r: OpRewrite) -> None:
 # (s x) / (t y) = (s / t) (x / y)
 @rule("divide", family="multiplicative", law="(s x)/(t y) = (s/t)(x/y)", scale="s / t", shaped=True)
 def divide(r: OpRewrite) -> None:
+    if _keeps_constant(r, 0, 1):
+        x = r.scaled(0)
+        return r.result(x.scale, x.moments.times(1 / (r.splat(1) or 1.0)))
     exponent = power_of_two(r.splat(1))
     if exponent is not None:
         x = r.scaled(0)
         return _pass_through(r, x, x.scale.shifted(-exponent))
-    if _keeps_constant(r, 0, 1):
-        x = r.scaled(0)
-        return r.result(x.scale, x.moments.times(1 / (r.splat(1) or 1.0)))
     x, y = r.scaled(0), r.scaled(1)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)

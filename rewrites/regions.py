@@ -94,7 +94,7 @@ def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
     if x.indifferent:
         return r.result(scale, moments, indifferent=True)
     if not r.result_info().is_narrow:
-        return r.settled(scale, moments, slack=0.0)
+        return r.settled(scale, moments, slack=1.5 * r.rewriter.options.slack)
     # Accumulate in f32, multiply by the power of two, then round to the narrow type.
     exponent = round_log2(moments.log2, r.rewriter.options.rounding)
     wide = widened(r).results[0]

@@ -41,6 +41,8 @@ class Emitter:
         self.scalar = ir.RankedTensorType.get([], self.f32)
         self.opened = 0  # how many open scales there have been
         self._symbols = 0
+        # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
+        self._members: dict[Any, list[Scale]] = {}
         self._elements: dict[str, ir.Type] = {"f32": self.f32}
 
     # --- operations -------------------------------------------------------------------------------------------
@@ -181,6 +183,17 @@ class Emitter:
         self.scope.cache[key] = scale
         return scale
 
+    def single(self, scale: Scale) -> Scale:
+        """The scale as one symbol; the same symbol each time."""
+        if len(scale.factors) == 1 and scale.exponent == 0 and scale.factors[0][1] == 1:
+            return scale
+        value = self.scale_value(scale)
+        key = ("single", value)
+        _, scope = self._cached(scale)
+        if key not in scope.cache:
+            scope.cache[key] = self.as_scale(value, positive=scale.positive, depth=scope.depth)
+        return scope.cache[key]
+
     def scale_value(self, scale: Scale) -> ir.Value:
         """The scale as a f32 SSA value, of rank 0 or of the scale's shape."""
         if len(scale.factors) == 1 and scale.exponent == 0 and scale.factors[0][1] == 1:
@@ -223,9 +236,8 @@ class Emitter:
         numerators = [symbol for symbol, power in scale.factors for _ in range(max(power, 0))]
         denominators = [symbol for symbol, power in scale.factors for _ in range(max(-power, 0))]
         if not denominators:
-            half = len(numerators) // 2
-            if numerators[:half] == numerators[half:]:  # s^2n = (s^n)^2
-                root = self.scale_value(_power_product(numerators[:half]))
+            if all(power % 2 == 0 for _, power in scale.factors):  # (s t)^2n = ((s t)^n)^2
+                root = self.scale_value(Scale(0, tuple((symbol, power // 2) for symbol, power in scale.factors)))
                 return self.scale_op("multiply", root, root)
             rest, last = numerators[:-1], numerators[-1]
             return self.scale_op("multiply", self.scale_value(_power_product(rest)), last.value)
@@ -288,6 +300,8 @@ class Emitter:
             known = groups.get(scale.factors, scale)
             groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
         distinct = sorted(groups.values(), key=_order)
+        if name == "maximum":
+            distinct = self._without_dominated(distinct)
         if len(distinct) == 1:
             return distinct[0]
         key = (name, *distinct)
@@ -298,14 +312,32 @@ class Emitter:
         if key not in scope.cache:
             positive = [scale.positive for scale in distinct]
             with self.hoisted(scope):
-                result = self.scale_value(distinct[0])
-                for scale in distinct[1:]:
-                    result = self.scale_op(name, result, self.scale_value(scale))
+                values = [self.scale_value(scale) for scale in distinct]
                 if name == "maximum" and not any(positive):
-                    result = self.scale_op("maximum", result, self.scale_value(SMALLEST))
+                    # One operand made positive makes the maximum so; the last is the likeliest to be shared.
+                    values[-1] = self.divisor(distinct[-1])
+                result = values[0]
+                for value in values[1:]:
+                    result = self.scale_op(name, result, value)
             safe = name == "maximum" or all(positive)
-            scope.cache[key] = self.as_scale(result, positive=safe, depth=scope.depth)
+            scope.cache[key] = found = self.as_scale(result, positive=safe, depth=scope.depth)
+            if name == "maximum":
+                members = list(distinct)
+                for scale in distinct:
+                    members += self._members.get(scale.factors, ())
+                self._members[found.factors] = members
         return scope.cache[key]
+
+    def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
+        """Scales without those that another one, a maximum taken before, is known to be no smaller than."""
+        dominated = {
+            scale
+            for maximum in scales
+            for member in self._members.get(maximum.factors, ())
+            for scale in scales
+            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent
+        }
+        return [scale for scale in scales if scale not in dominated]
 
     def hoisted(self, scope: Scope) -> "_At":
         """Emission in an enclosing scope, just before the operation that leads here."""
@@ -342,6 +374,16 @@ class Emitter:
             return self.rescale(data, ONE / scale)
         return self._scaled_by("divide", data, self.divisor(scale))
 
+    def source_of(self, data: ir.Value) -> tuple[ir.Value, float] | None:
+        """(source, k) where `data` is source * 2^k by an operation emitted here."""
+        scope: Scope | None = self.scope
+        while scope is not None:
+            found = scope.cache.get(("source", data))
+            if found is not None:
+                return found
+            scope = None if scope.isolated else scope.parent
+        return None
+
     def _scaled_by(self, name: str, data: ir.Value, value: ir.Value) -> ir.Value:
         info = tensor_info(data.type)
         if info.is_complex:
@@ -365,6 +407,7 @@ class Emitter:
         if info.is_float and FLOAT_RANGE[info.element][2] < 7:  # f8: no arithmetic in the type itself
             return self.convert(self._rescale_by_constant(self.convert(data, "f32"), tensor_info(
                 self.tensor_type(data.type, "f32")), exponent), info.element)  # fmt: skip
+        source, total = data, exponent
         low, high = info.min_exponent, info.max_exponent
         while exponent:
             step = max(low, min(high, exponent))
@@ -373,6 +416,9 @@ class Emitter:
             else:
                 data = self.op("multiply", data.type, data, self.splat(data, 2.0**step))
             exponent -= step
+        if not info.is_narrow:
+            # What is computed from it next may go back to the source (see scalify_hlo.plain.unscaled).
+            self.scope.cache["source", data] = (source, total)
         return data
 
 

@@ -10,14 +10,14 @@ from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.plain import unscaled, wide_element
 from scalify_hlo.scale import ONE, SMALLEST, Scale, round_log2
 from scalify_hlo.types import TensorInfo, tensor_info
-from scalify_hlo.values import ScaledValue
+from scalify_hlo.values import ScaledValue, Weight
 
 if TYPE_CHECKING:
     from scalify_hlo.rewriter import Rewriter
 
-# Elementwise results are brought back to unit scaling when their RMS is further than this from 1; sums and
-# products over a dimension always are.
-_SLACK = 3.0
+# Elementwise results of narrow types are brought back to unit scaling when log2 of their RMS is further from 0 than
+# this; sums and products over a dimension always are.
+_SLACK_NARROW = 3.0
 
 
 Create = Callable[..., ir.Value]
@@ -99,29 +99,39 @@ class OpRewrite:
         index: int = 0,
         data: ir.Value | None = None,
         indifferent: bool = False,
+        weight: Weight | None = None,
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
         value = self.op.results[index]
         self.rewriter.define(
-            value, ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent)
+            value, ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight)
         )
 
     def settled(
-        self, scale: Scale, moments: Moments, *, index: int = 0, data: ir.Value | None = None, slack: float = _SLACK
+        self,
+        scale: Scale,
+        moments: Moments,
+        *,
+        index: int = 0,
+        data: ir.Value | None = None,
+        slack: float | None = None,
+        weight: Weight | None = None,
     ) -> None:
         """Declare a result after bringing its data back to unit scaling, if they are further than `slack` from it.
 
         moments: of the data as the operation gives them. The factor is a power of two, so no bit changes.
         """
         growth = moments.log2
-        if abs(growth) >= slack:
+        if slack is None:
+            slack = _SLACK_NARROW if self.result_info(index).is_narrow else 1.5 * self.rewriter.options.slack
+        if abs(growth) > slack:
             exponent = round_log2(growth, self.rewriter.options.rounding)
             if exponent:
                 value = self.op.results[index] if data is None else data
                 with self.after():
                     data = self.emit.rescale(value, Scale(-exponent))
                 scale, moments = scale.shifted(exponent), moments.shifted(-exponent)
-        self.result(scale, moments, index=index, data=data)
+        self.result(scale, moments, index=index, data=data, weight=weight)
 
     def value_result(self, value: ir.Value, moments: Moments = UNIT, index: int = 0, scale: Scale = ONE) -> None:
         """Declare result `index` to be an unscaled value in a wide type, carried as (value / scale) * scale.

@@ -66,6 +66,57 @@ def unscaled(rewriter: "Rewriter", scaled: ScaledValue, *, element: str | None =
         # Round once: widen, multiply, and narrow only at the end.
         own = tensor_info(scaled.data.type).element
         wide = wide_element(own)
-        found = emit.convert(emit.rescale(emit.convert(scaled.data, wide), scaled.scale), element)
+        found = emit.convert(_product(rewriter, scaled, wide) or _multiplied(rewriter, scaled, wide), element)
         emit.scope.cache[key] = found
     return found
+
+
+def _multiplied(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value:
+    """data * scale in a wide type."""
+    emit = rewriter.emit
+    data, scale = scaled.data, scaled.scale
+    source = emit.source_of(data)
+    if source is not None:
+        # The data are 2^k times another value: unscale that one, by a product without the power of two.
+        data, scale = source[0], scale.shifted(source[1])
+    return emit.rescale(emit.convert(data, wide), scale)
+
+
+def note_product(rewriter: "Rewriter", data: ir.Value, x: ScaledValue, y: ScaledValue) -> None:
+    """Remember that `data` is the product of the data of two values."""
+    rewriter.emit.scope.cache["product", data] = (x, y)
+
+
+def _product(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value | None:
+    """The value of a product from the values of its factors, where these are there already or are constants.
+
+    One operation, instead of a product of scales, its broadcast and a multiplication.
+    """
+    emit = rewriter.emit
+    if wide != tensor_info(scaled.data.type).element:
+        return None
+    source = emit.source_of(scaled.data)
+    found = emit.scope.cache.get(("product", source[0] if source else scaled.data))
+    if found is None or scaled.scale.is_constant:
+        return None
+    values: list[ir.Value] = []
+    for factor, other in (found, found[::-1]):
+        key = ("unscaled", factor.data, factor.scale, wide)
+        if factor.scale.is_constant:
+            values.append(emit.rescale(factor.data, factor.scale))
+        elif key in emit.scope.cache or other.scale.is_constant or _product_of_values(rewriter, factor, wide):
+            values.append(unscaled(rewriter, factor))
+        else:
+            return None
+    return emit.op("multiply", scaled.data.type, *values)
+
+
+def _product_of_values(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> bool:
+    """Whether the value of a product can be had from values that are there already."""
+    cache = rewriter.emit.scope.cache
+    source = rewriter.emit.source_of(scaled.data)
+    found = cache.get(("product", source[0] if source else scaled.data))
+    return found is not None and all(
+        f.scale.is_constant or ("unscaled", f.data, f.scale, wide) in cache or _product_of_values(rewriter, f, wide)
+        for f in found
+    )
