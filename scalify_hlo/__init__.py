@@ -9,6 +9,7 @@ Three doors to one engine (see README.md):
 
 import importlib
 import pathlib
+import sys
 from typing import Any
 
 _ROOT = pathlib.Path(__file__).resolve().parent
@@ -59,3 +60,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_PUBLIC, *_NAMESPACES])
+
+
+if "jax" in sys.modules:
+    # Exported functions with ScaledArrays in their trees can be loaded then: the class must be known before. Where jax
+    # has not been imported, as in the command line tools, neither is it here: that halves the time to start.
+    importlib.import_module(f"{__name__}.frontend.scaled_array")

@@ -76,7 +76,7 @@ class ScaledArray:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("a ScaledArray has to be multiplied out: np.asarray(x, copy=False) is impossible")
-        return ScaledArray(np.asarray(self.data), np.asarray(self.scale)).to_array(dtype)
+        return np.asarray(ScaledArray(np.asarray(self.data), np.asarray(self.scale)).to_array(dtype))
 
     def __repr__(self) -> str:
         return f"ScaledArray(data={_describe(self.data)}, scale={_describe(self.scale)})"

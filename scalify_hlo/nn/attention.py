@@ -37,4 +37,4 @@ def dot_product_attention(
         causal = jnp.arange(rows)[:, None] >= jnp.arange(columns)
         mask = causal if mask is None else mask & causal
     weights = softmax(logits, where=mask).astype(value.dtype)
-    return jnp.einsum("...nts,...snh->...tnh", weights, value, preferred_element_type=jnp.float32).astype(value.dtype)
+    return jnp.einsum("...nts,...snh->...tnh", weights, value)

@@ -1,0 +1,219 @@
+"""scalify_exported: an Exported over pairs, with JAX's calling convention around it."""
+
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import export
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+
+import scalify_hlo as sc
+from scalify_hlo import ScaledArray
+
+RNG = np.random.default_rng(0)
+PARAMS = {"w": np.float32(RNG.standard_normal((3, 4))), "b": np.float32(RNG.standard_normal(4))}
+X = np.float32(RNG.standard_normal((2, 3)))
+
+
+def model(params, x, unused=None, *, factor=1.0):
+    del unused
+    y = jnp.tanh(x @ params["w"] + params["b"]) * factor
+    return {"y": y, "index": jnp.argmax(y)}
+
+
+def arguments():
+    return sc.as_scaled_array(PARAMS), sc.as_scaled_array(X)
+
+
+def close(result, **others):
+    expected = model(PARAMS, X, **others)
+    np.testing.assert_allclose(np.asarray(result["y"]), expected["y"], rtol=1e-5, atol=1e-6)
+    assert int(result["index"]) == int(expected["index"])
+
+
+def test_call():
+    scaled = sc.scalify_exported(export.export(jax.jit(model))(PARAMS, X))
+    assert isinstance(scaled, export.Exported)
+    result = scaled.call(*arguments())
+    assert isinstance(result["y"], ScaledArray) and isinstance(result["index"], jax.Array)
+    close(result)
+    close(jax.jit(scaled.call)(*arguments()))
+
+
+def test_serialised_and_loaded():
+    scaled = sc.scalify_exported(export.export(jax.jit(model))(PARAMS, X))
+    loaded = export.deserialize(scaled.serialize())
+    close(loaded.call(*arguments()))
+    assert loaded.in_tree == scaled.in_tree and loaded.out_tree == scaled.out_tree
+
+
+def test_loaded_where_only_jax_is_known(tmp_path):
+    """Pairs as tuples: the process that loads the file does not import this package."""
+    scaled = sc.scalify_exported(export.export(jax.jit(model))(PARAMS, X), container="tuple")
+    (tmp_path / "model.bin").write_bytes(scaled.serialize())
+    params, x = jax.tree.map(lambda v: (v.data, v.scale), arguments(), is_leaf=lambda v: isinstance(v, ScaledArray))
+    np.savez(tmp_path / "in.npz", w=params["w"][0], ws=params["w"][1], b=params["b"][0], bs=params["b"][1],
+             x=x[0], xs=x[1])  # fmt: skip
+    program = f"""
+import sys, jax, numpy as np
+exported = jax.export.deserialize(bytearray(open({str(tmp_path / "model.bin")!r}, "rb").read()))
+a = np.load({str(tmp_path / "in.npz")!r})
+result = exported.call({{"w": (a["w"], a["ws"]), "b": (a["b"], a["bs"])}}, (a["x"], a["xs"]))
+data, scale = result["y"]
+np.save({str(tmp_path / "out.npy")!r}, np.asarray(data) * np.asarray(scale))
+assert not any(name.startswith("scalify") for name in sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", "import jax.export\n" + program], check=True, cwd=tmp_path)
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), model(PARAMS, X)["y"], rtol=1e-5, atol=1e-6)
+
+
+def test_loaded_where_this_package_is_imported(tmp_path):
+    scaled = sc.scalify_exported(export.export(jax.jit(model))(PARAMS, X))
+    (tmp_path / "model.bin").write_bytes(scaled.serialize())
+    program = f"""
+import jax.export, numpy as np, scalify_hlo as sc
+exported = jax.export.deserialize(bytearray(open({str(tmp_path / "model.bin")!r}, "rb").read()))
+assert "ScaledArray" in str(exported.in_tree)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_keyword_and_unused_arguments():
+    unused = np.ones(5, np.float32)
+    exported = export.export(jax.jit(model))(PARAMS, X, unused, factor=np.float32(3))
+    assert exported.module_kept_var_idx == (0, 1, 2, 4)
+    scaled = sc.scalify_exported(exported)
+    assert scaled.module_kept_var_idx == (0, 1, 2, 3, 4, 5, 8, 9)
+    others = sc.as_scaled_array(unused), sc.as_scaled_array(np.float32(3))
+    close(scaled.call(*arguments(), others[0], factor=others[1]), factor=np.float32(3))
+
+
+def test_platforms():
+    exported = export.export(jax.jit(model), platforms=["cpu", "cuda"])(PARAMS, X)
+    scaled = sc.scalify_exported(exported)
+    assert scaled.platforms == ("cpu", "cuda")
+    close(scaled.call(*arguments()))
+    loaded = export.deserialize(scaled.serialize())
+    close(loaded.call(*arguments()))
+
+
+def test_symbolic_shapes():
+    rows, columns = export.symbolic_shape("rows, columns")
+    exported = export.export(jax.jit(lambda x, w: jnp.sin(x) @ w))(
+        jax.ShapeDtypeStruct((rows, columns), jnp.float32), jax.ShapeDtypeStruct((columns, 4), jnp.float32)
+    )
+    scaled = export.deserialize(sc.scalify_exported(exported).serialize())
+    result = scaled.call(arguments()[1], arguments()[0]["w"])
+    np.testing.assert_allclose(np.asarray(result), np.sin(X) @ PARAMS["w"], rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="columns"):
+        scaled.call(arguments()[1], sc.as_scaled_array(np.ones((7, 4), np.float32)))
+
+
+def test_choice_of_inputs():
+    exported = export.export(jax.jit(model))(PARAMS, X)
+    for scaled in ("1", "params*", [0, 1], lambda name, aval: name.startswith("args[0]")):
+        tree = sc.scalify_exported(exported, scaled).in_tree
+        (params, x), _ = jax.tree.unflatten(tree, range(tree.num_leaves))
+        pairs = isinstance(params["b"], ScaledArray), isinstance(params["w"], ScaledArray), isinstance(x, ScaledArray)
+        assert pairs == ((False, True, False) if scaled == "1" else (True, True, False))
+    untouched = sc.scalify_exported(exported, "none")
+    assert untouched.mlir_module() == exported.mlir_module()
+    assert untouched.in_tree == exported.in_tree
+
+
+def test_wrong_choices_are_refused():
+    exported = export.export(jax.jit(lambda x, n: x * n))(X, np.int32(1))
+    with pytest.raises(sc.ScalifyError, match=r"has 2 inputs, 0 to 1; there is no input 7"):
+        sc.scalify_exported(exported, [0, 7])
+    with pytest.raises(sc.ScalifyError, match=r"input 1 \(args\[1\]\) of .* is i(nt)?32.* cannot be scaled"):
+        sc.scalify_exported(exported, [1])
+    with pytest.raises(sc.ScalifyError, match="no argument is called 'nothing'"):
+        sc.scalify_exported(exported, "nothing")
+
+
+def test_types_with_keys():
+    """A PRNG key is one input of an extended type."""
+    exported = export.export(jax.jit(lambda key, x: x * jax.random.normal(key, x.shape)))(jax.random.key(0), X)
+    result = sc.scalify_exported(exported).call(jax.random.key(0), arguments()[1])
+    np.testing.assert_allclose(np.asarray(result), X * jax.random.normal(jax.random.key(0), X.shape), rtol=1e-6)
+
+
+def test_plain_results_and_e8m0():
+    exported = export.export(jax.jit(model))(PARAMS, X)
+    plain = sc.scalify_exported(exported, options=sc.ScalifyOptions(plain_results=True))
+    assert isinstance(plain.call(*arguments())["y"], jax.Array)
+    e8m0 = sc.scalify_exported(exported, options=sc.ScalifyOptions(scale_dtype="e8m0"))
+    params, x = (sc.as_scaled_array(tree, scale_dtype=jnp.float8_e8m0fnu) for tree in (PARAMS, X))
+    result = e8m0.call(params, x)
+    assert result["y"].scale.dtype == jnp.float8_e8m0fnu
+    close(result)
+
+
+def test_donation_is_kept():
+    # The second argument may be reused for the first result of its type, result 1; which is result 2 of pairs.
+    exported = export.export(jax.jit(lambda x, y: (jnp.sum(x), y + 1), donate_argnums=1))(X, X)
+    assert "tf.aliasing_output = 1" in exported.mlir_module()
+    assert "tf.aliasing_output = 2" in sc.scalify_exported(exported).mlir_module()
+
+
+def test_shardings_are_kept():
+    """Shardings of data are kept, scales are replicated."""
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(AxisType.Auto,))
+    sharding = NamedSharding(mesh, PartitionSpec("i"))
+    exported = export.export(jax.jit(lambda x: x * 2, in_shardings=sharding, out_shardings=sharding))(X)
+    scaled = sc.scalify_exported(exported)
+    specs = [s.spec for s in scaled.in_shardings_jax(mesh)]
+    assert specs == [PartitionSpec("i"), PartitionSpec()]
+    assert [s.spec for s in scaled.out_shardings_jax(mesh)] == specs
+    np.testing.assert_array_equal(np.asarray(scaled.call(arguments()[1])), 2 * X)
+    np.testing.assert_array_equal(np.asarray(export.deserialize(scaled.serialize()).call(arguments()[1])), 2 * X)
+
+
+def test_derivative_is_dropped_and_says_so():
+    exported = export.export(jax.jit(lambda x: jnp.sum(jnp.sin(x))))(X)
+    scaled = sc.scalify_exported(exported)
+    assert exported.has_vjp() and not scaled.has_vjp()
+    with pytest.raises(NotImplementedError, match=r"scalify_exported\(exported.vjp\(\)\)"):
+        jax.grad(lambda x: scaled.call(x).data)(arguments()[1])
+    with pytest.raises(ValueError, match="vjp"):
+        scaled.serialize(vjp_order=1)
+
+
+def test_exported_derivative_is_transformed():
+    exported = export.export(jax.jit(lambda x: jnp.sum(jnp.sin(x))))(X)
+    pullback = sc.scalify_exported(exported.vjp())
+    (gradient,) = jax.tree.leaves(
+        pullback.call(arguments()[1], sc.as_scaled_array(np.float32(1))), is_leaf=lambda v: isinstance(v, ScaledArray)
+    )
+    np.testing.assert_allclose(np.asarray(gradient), np.cos(X), rtol=1e-6)
+
+
+def test_same_module_as_the_engine_makes():
+    exported = export.export(jax.jit(model))(PARAMS, X)
+    assert sc.scalify_exported(exported).mlir_module().count("stablehlo.") > 0
+    rewritten = sc.rewrite_module(exported.mlir_module())
+    ours = sc.scalify_exported(exported).mlir_module()
+
+    def operations(text):
+        return [line.split(" loc(")[0] for line in text.splitlines() if not line.startswith("#loc")]
+
+    body = [line for line in operations(ours) if "stablehlo." in line]
+    assert body == [line for line in operations(rewritten) if "stablehlo." in line]
+
+
+def test_unsupported_operation():
+    def function(x):
+        return jax.ffi.ffi_call("unknown", jax.ShapeDtypeStruct(x.shape, x.dtype))(x * 2)
+
+    allowed = [export.DisabledSafetyCheck.custom_call("unknown")]
+    exported = export.export(jax.jit(function), disabled_checks=allowed)(X)
+    with pytest.raises(sc.ScalifyError, match="no scale rule for custom call 'unknown'"):
+        sc.scalify_exported(exported)
+    remarks = []
+    relaxed = sc.scalify_exported(exported, options=sc.ScalifyOptions(on_unsupported="unscale"), remarks=remarks)
+    assert "unknown" in remarks[0].message
+    assert "custom_call @unknown" in relaxed.mlir_module()
+    assert relaxed.disabled_safety_checks == tuple(allowed)
