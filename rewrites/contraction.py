@@ -144,8 +144,10 @@ def einsum(r: OpRewrite) -> None:
         if letter not in result:
             count *= max(n, 1)
     x, y = r.scaled(0), r.scaled(1)
-    r.set_operand(0, x.data)
-    r.set_operand(1, y.data)
+    # XLA writes an einsum out as products in the result's type: f32 where that is narrow, operands and all.
+    narrow = r.result_info().is_narrow
+    for i, member in enumerate((x, y)):
+        r.set_operand(i, r.emit.convert(member.data, "f32") if narrow else member.data)
     contract(r, x, y, x.scale * y.scale, count)
 
 
@@ -159,7 +161,14 @@ def unary_einsum(r: OpRewrite) -> None:
         if letter not in result:
             count *= max(n, 1)
     x = r.scaled(0)
-    r.settled(x.scale, x.moments.summed(count), slack=r.rewriter.options.slack)
+    moments = r.rewriter.moments(x.moments).summed(count)
+    if not r.result_info().is_narrow:
+        return r.settled(x.scale, moments, slack=r.rewriter.options.slack)
+    type_ = r.emit.tensor_type(r.op.results[0].type, "f32")
+    wide = r.rebuilt([r.emit.convert(x.data, "f32")], [type_]).results[0]
+    exponent = _growth(r, moments)
+    data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
+    return r.result(x.scale.shifted(exponent), moments.shifted(-exponent), data=data)
 
 
 # the transform of s x is s times the transform of x; its elements are sums of N

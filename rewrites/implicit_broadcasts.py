@@ -18,7 +18,11 @@ def broadcast_operands(r: OpRewrite) -> None:
     full = f"chlo.{name}" if name in _CHLO else f"stablehlo.{name}"
     result = r.op.results[0]
     shape = r.result_info().shape
-    attributes = {k: v for k, v in r.op.attributes.items() if k != "broadcast_dimensions"}
+    attributes = {
+        k: _own_dialect(v) if full.startswith("stablehlo.") else v
+        for k, v in r.op.attributes.items()
+        if k != "broadcast_dimensions"
+    }
 
     def build(operands: list[ir.Value], create: Create) -> ir.Value:
         values = [
@@ -29,6 +33,12 @@ def broadcast_operands(r: OpRewrite) -> None:
         return create(full, result.type, values, attributes)
 
     r.expand(build)
+
+
+def _own_dialect(attribute: ir.Attribute) -> ir.Attribute:
+    """chlo's comparison direction and type, as stablehlo's."""
+    text = str(attribute)
+    return ir.Attribute.parse("#stablehlo" + text.removeprefix("#chlo")) if text.startswith("#chlo") else attribute
 
 
 def _broadcast(

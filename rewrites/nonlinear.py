@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from scalify_hlo.bindings import ir
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import wide_element
@@ -53,13 +54,36 @@ def on_values(
             r.result(ONE, each[i], index=i)
 
 
+def at_one_scale_in_f32(r: OpRewrite, indices: Sequence[int]) -> list[ir.Value]:
+    """Operands of a narrow type in f32, brought to their largest scale: for operations that only compare their sizes.
+
+    No value is formed, so scales may be as large as f32 can hold.
+    """
+    members = [r.scaled(i) for i in indices]
+    scale = r.common_scale(members)
+    return [
+        r.emit.rescale(r.emit.convert(m.data, "f32"), ONE if m.indifferent else m.scale / scale) for m in members
+    ]
+
+
 # exp(s x) and friends: no scale comes out of them
-@rule(
-    "exponential", "exponential_minus_one", "log", "log_plus_one", "tanh", "logistic", "sine", "cosine", "tan", **_LAW,
-)  # fmt: skip
+@rule("exponential", "log", "logistic", "cosine", **_LAW)
 def nonlinear(r: OpRewrite) -> None:
     moments = _BOUNDED.get(r.name, _NONNEGATIVE if r.name == "stablehlo.exponential" else UNIT)
     on_values(r, moments)
+
+
+# tanh(X) is as small as X: beside data of a narrow type it keeps the scale, unless that is larger than the unit
+@rule("exponential_minus_one", "log_plus_one", "sine", "tan", "tanh", "chlo.asin", "chlo.asinh", "chlo.atan",
+      "chlo.atanh", "chlo.bessel_i1e", "chlo.erf", "chlo.erf_inv", "chlo.sinh", "chlo.tan", family="nonlinear",
+      law="f(s x), computed on the value in f32 or wider; f(0) = 0", scale="1; min(s, 1) in f16 and f8",
+      shaped=True)  # fmt: skip
+def vanishing(r: OpRewrite) -> None:
+    moments = _BOUNDED.get(r.name, UNIT)
+    x = r.scaled(0)
+    if x.indifferent or not r.result_info().is_narrow:
+        return on_values(r, moments)
+    return on_values(r, moments, [r.emit.minimum([x.scale, ONE])])
 
 
 # floor(X) is as large as X: beside data of a narrow type it keeps the scale, unless that is smaller than the unit
@@ -74,9 +98,8 @@ def growing(r: OpRewrite) -> None:
 
 # chlo has elementwise functions that are legalised to long polynomials; on values they can stay as they are
 @rule(
-    "chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atan", "chlo.atanh", "chlo.bessel_i1e", "chlo.cosh",
-    "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.sinh", "chlo.tan",
-    "chlo.polygamma", "chlo.zeta", "chlo._asin_acos_kernel", **_LAW,
+    "chlo.acos", "chlo.acosh", "chlo.cosh", "chlo.digamma", "chlo.erfc", "chlo.polygamma", "chlo.zeta",
+    "chlo._asin_acos_kernel", **_LAW,
 )  # fmt: skip
 def nonlinear_chlo(r: OpRewrite) -> None:
     on_values(r, _BOUNDED.get(r.name, UNIT))
@@ -90,7 +113,11 @@ def atan2(r: OpRewrite) -> None:
         r.set_operand(0, y.data)
         r.set_operand(1, x.data)
         return r.result(ONE, Moments(1.5))
-    return on_values(r, Moments(1.5))
+    if not r.result_info().is_narrow:
+        return on_values(r, Moments(1.5))
+    wide = at_one_scale_in_f32(r, (0, 1))
+    op = r.rebuilt(wide, [r.emit.tensor_type(r.op.results[0].type, "f32")])
+    return r.value_result(op.results[0], Moments(1.5))
 
 
 # the next float after x is one unit in the last place of the value away: in its own type

@@ -3,12 +3,13 @@
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import rule
+from scalify_hlo.rewrites.nonlinear import at_one_scale_in_f32
 from scalify_hlo.scale import ONE
 
 
 # s x < s y  <=>  x < y
 @rule("compare", family="predicate", law="s x < s y <=> x < y", scale="none", shaped=True,
-      note="unlike scales are compared on values, in f32 for f16 and f8")  # fmt: skip
+      note="unlike scales are compared on values, in f16 and f8 at one scale in f32")  # fmt: skip
 def compare(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     if x.indifferent or y.indifferent or x.scale == y.scale:
@@ -24,8 +25,12 @@ def compare(r: OpRewrite) -> None:
                 r.set_operand(i, r.emit.splat(other.data, quotient))
                 r.set_operand(1 - i, other.data)
                 return None
-    for i, member in ((0, x), (1, y)):
-        r.set_operand(i, unscaled(r.rewriter, member))
+    if r.info(0).is_narrow:
+        wide = at_one_scale_in_f32(r, (0, 1))
+    else:
+        wide = [unscaled(r.rewriter, member) for member in (x, y)]
+    for i, value in enumerate(wide):
+        r.set_operand(i, value)
     return None
 
 
