@@ -33,7 +33,7 @@ def sharding_group(r: OpRewrite) -> None:
 
 def equal_everywhere(r: OpRewrite, scale: Scale) -> bool:
     """Whether a scale is known to be the same on all devices."""
-    return all(same_on_every_device(symbol.value) for symbol, _ in scale.factors)
+    return all(same_on_every_device(symbol.value, r.rewriter.functions.everywhere) for symbol, _ in scale.factors)
 
 
 def at_common_scale(r: OpRewrite, index: int) -> ScaledValue:

@@ -46,7 +46,10 @@ def call_specialised(r: OpRewrite, special: Specialised, factors: list[Scale]) -
             continue
         assert form.scale is not None
         if form.extra is not None:
-            extra = emit.as_scale(new.results[len(types) + form.extra])
+            extra_value = new.results[len(types) + form.extra]
+            if special.extra_everywhere[form.extra]:
+                r.rewriter.functions.everywhere.add(extra_value)
+            extra = emit.as_scale(extra_value)
             scale = extra.shifted(form.scale.exponent)
         else:
             scale = Scale(form.scale.exponent)
@@ -225,6 +228,7 @@ class _Loop:
         for source, target in zip(copy.regions, new.regions, strict=True):
             block = source.blocks[0]
             block.append_to(target)
+            block = target.blocks[0]  # the same one, as part of the new operation
             arguments = list(block.arguments)
             for i, value in initial.items():
                 argument = block.add_argument(value.type, r.op.location)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.rewrites.collectives import equal_everywhere
 from scalify_hlo.oprewrite import OpRewrite, Unsupported
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale
@@ -35,9 +36,8 @@ def custom_call_rule(r: OpRewrite) -> None:
 
 
 # how a value is laid out over devices, or annotated, does not change it
-@custom_call("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint",
-             "MoveToHost", "MoveToDevice", "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape",
-             "xla.sdy.LocalToGlobalShape", "sdy_testonly")  # fmt: skip
+@custom_call("Sharding", "SPMDFullToShardShape", "annotate_device_placement", "LayoutConstraint", "MoveToHost",
+             "MoveToDevice", "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape")  # fmt: skip
 def layout(r: OpRewrite) -> None:
     for i, result in enumerate(r.op.results):
         x = r.inputs[i] if i < len(r.inputs) else None
@@ -45,6 +45,15 @@ def layout(r: OpRewrite) -> None:
             flat = to_rank_0(r.rewriter, x)
             r.set_operand(i, flat.data)
             r.result(flat.scale, flat.moments, index=i, indifferent=flat.indifferent)
+
+
+# per-device code ends: its scale becomes the scale of a whole tensor
+@custom_call("SPMDShardToFullShape", "xla.sdy.LocalToGlobalShape")
+def to_whole(r: OpRewrite) -> None:
+    x = r.scaled(0)
+    if not equal_everywhere(r, x.scale):
+        raise Unsupported("per-device code ends with a scale that may differ from device to device")
+    layout(r)
 
 
 def _on_values(r: OpRewrite) -> None:

@@ -3,11 +3,11 @@ or as results of their own, the same on all devices.
 """
 
 from scalify_hlo.bindings import ir, sdy
-from scalify_hlo.devices import mesh_sizes, same_on_every_device
+from scalify_hlo.devices import mesh_sizes
 from scalify_hlo.emitter import Scope
 from scalify_hlo.oprewrite import OpRewrite, Unsupported
 from scalify_hlo.registry import never_scaled, rule
-from scalify_hlo.rewrites.collectives import all_reduce_maximum
+from scalify_hlo.rewrites.collectives import all_reduce_maximum, equal_everywhere
 from scalify_hlo.scale import SMALLEST, Scale, Symbol
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
@@ -136,7 +136,7 @@ class _Region:
 
     def _same_everywhere(self, form: ScaledValue) -> ScaledValue:
         """The value with a scale that is the same on all devices, as a replicated result must be."""
-        if form.indifferent or all(same_on_every_device(symbol.value) for symbol, _ in form.scale.factors):
+        if form.indifferent or equal_everywhere(self.r, form.scale):
             return form
         emit = self.r.emit
         key = ("everywhere", form.scale)

@@ -4,7 +4,7 @@ Scales mostly are: they enter such a region replicated and change by the same al
 certain, no communication is needed to bring the scales of several devices together.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from scalify_hlo.bindings import ir, sdy, stablehlo
 
@@ -21,9 +21,15 @@ _FUNCTIONS = frozenset(
 _CONSTANTS = frozenset({"stablehlo.constant", "stablehlo.iota"})
 
 
-def same_on_every_device(value: ir.Value, _assumed: "set[ir.Value] | None" = None) -> bool:
-    """Whether `value` is known to be equal on all devices that run the region it belongs to."""
-    assumed: set[ir.Value] = set() if _assumed is None else _assumed
+def same_on_every_device(value: ir.Value, known: Set[ir.Value]) -> bool:
+    """Whether `value` is known to be equal on all devices that run the region it belongs to.
+
+    known: values that are, such as arguments of private functions.
+    """
+    return _same(value, set(known))
+
+
+def _same(value: ir.Value, assumed: set[ir.Value]) -> bool:
     if value in assumed:
         return True  # a loop: equal if everything else that feeds it is
     assumed.add(value)
@@ -34,7 +40,7 @@ def same_on_every_device(value: ir.Value, _assumed: "set[ir.Value] | None" = Non
     if op.name in _CONSTANTS:
         return True
     if op.name in _FUNCTIONS:
-        return all(same_on_every_device(operand, assumed) for operand in op.operands)
+        return all(_same(operand, assumed) for operand in op.operands)
     if op.name == "stablehlo.while":
         index = next(i for i, result in enumerate(op.results) if result == value)
         return _carried(op, index, assumed)
@@ -48,15 +54,27 @@ def _argument(argument: ir.BlockArgument, block: ir.Block, assumed: set[ir.Value
     if op.name == "sdy.manual_computation":
         shardings = sdy.TensorShardingPerValueAttr(op.attributes["in_shardings"]).shardings
         return not any(True for _ in _axes(shardings[argument.arg_number]))
-    return False
+    # An argument of a partitioned program is one logical value; of a replicated program, one for each replica.
+    if op.name != "func.func":
+        return False
+    attributes = op.attributes
+    public = "sym_visibility" not in attributes or ir.StringAttr(attributes["sym_visibility"]).value == "public"
+    return public and _count(op.parent.operation, "mhlo.num_replicas") == 1
+
+
+def _count(module: ir.Operation, name: str) -> int:
+    """An integer attribute of the module; 0 when absent."""
+    return ir.IntegerAttr(module.attributes[name]).value if name in module.attributes else 0
 
 
 def _carried(op: ir.Operation, index: int, assumed: set[ir.Value]) -> bool:
     """Whether a value carried by a loop is equal everywhere: at entry, after each iteration, and in their number."""
     condition, body = (region.blocks[0] for region in op.regions)
-    returned = list(body.operations[len(body.operations) - 1].operands)[index]
+    returned = list(body.operations[len(body.operations) - 1].operands)
+    if index >= len(returned):
+        return False  # the body is being rewritten: its scales are not returned yet
     decision = condition.operations[len(condition.operations) - 1].operands[0]
-    return all(same_on_every_device(v, assumed) for v in (op.operands[index], returned, decision))
+    return all(_same(v, assumed) for v in (op.operands[index], returned[index], decision))
 
 
 def _axes(sharding: ir.Attribute) -> Iterable[ir.Attribute]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.devices import same_on_every_device
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.facts import FactFinder
 from scalify_hlo.moments import UNIT, Moments
@@ -27,6 +28,7 @@ class ScaledParameter:
     shape: tuple[int, ...] = ()
     indifferent: bool = False
     moments: Moments = UNIT
+    everywhere: bool = False  # the factor is known to be the same on every device
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Specialised:
     used_factors: tuple[int, ...]
     symbols: tuple[Symbol, ...]
     extra_types: tuple[ir.Type, ...]
+    extra_everywhere: tuple[bool, ...]  # which extra results are known to be the same on every device
 
 
 class FunctionTable:
@@ -83,6 +86,12 @@ class FunctionTable:
         self._specialised: dict[tuple[str, Signature], Specialised] = {}
         self._active: set[str] = set()
         self._markers: dict[str, bool] = {}
+        self.several_devices = any(
+            name in module.operation.attributes and ir.IntegerAttr(module.operation.attributes[name]).value > 1
+            for name in ("mhlo.num_partitions", "mhlo.num_replicas")
+        )
+        # Arguments of functions and results of calls that are known to be the same on every device.
+        self.everywhere: set[ir.Value] = set()
 
     # --- marker composites ------------------------------------------------------------------------------------
 
@@ -167,6 +176,8 @@ class FunctionTable:
         ]
         rewriter = Rewriter(clone, self.options, self)
         symbols = [rewriter.emit.symbol(value) for value in factor_arguments]
+        everywhere = {p.factor for p in signature if isinstance(p, ScaledParameter) and p.everywhere}
+        self.everywhere.update(value for i, value in enumerate(factor_arguments) if i in everywhere)
         for argument, parameter in zip(originals, signature, strict=True):
             if isinstance(parameter, PlainParameter):
                 rewriter.facts.known[argument] = parameter.facts
@@ -177,14 +188,18 @@ class FunctionTable:
         terminator = rewriter.block(block)
         rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
         results, extras = self._results(rewriter, terminator, set(symbols))
+        extra_everywhere = tuple(
+            self.several_devices and same_on_every_device(value, self.everywhere) for value in extras
+        )
         rewriter.finish()
+        self.everywhere.difference_update(factor_arguments)
 
         used = tuple(i for i, value in enumerate(factor_arguments) if any(True for _ in value.uses))
         for i in reversed(range(len(factor_arguments))):
             if i not in used:
                 block.erase_argument(len(originals) + i)
         retype(clone)
-        return Specialised(name, results, used, tuple(symbols), tuple(value.type for value in extras))
+        return Specialised(name, results, used, tuple(symbols), tuple(v.type for v in extras), extra_everywhere)
 
     def _results(
         self, rewriter: Rewriter, terminator: ir.Operation, symbols: set[Symbol]
@@ -284,7 +299,9 @@ def call_signature(
     rewriter: Rewriter, operands: Sequence[ir.Value], inputs: Sequence[ScaledValue | None]
 ) -> tuple[Signature, list[Scale]]:
     """The signature of a call and the run-time factors, in order, that it may have to pass."""
+    functions = rewriter.functions
     factors: list[Scale] = []
+    everywhere: list[bool] = []
     index: dict[Any, int] = {}
     parameters: list[Parameter] = []
     for operand, scaled in zip(operands, inputs, strict=True):
@@ -298,9 +315,14 @@ def call_signature(
             if product not in index:
                 index[product] = len(factors)
                 factors.append(product)
+                everywhere.append(functions.several_devices and all(
+                    same_on_every_device(symbol.value, functions.everywhere) for symbol, _ in product.factors))  # fmt: skip
             factor = index[product]
         parameters.append(
-            ScaledParameter(scaled.scale.exponent, factor, scaled.scale.shape, scaled.indifferent, coarse(scaled.moments))
+            ScaledParameter(
+                scaled.scale.exponent, factor, scaled.scale.shape, scaled.indifferent, coarse(scaled.moments),
+                factor is not None and everywhere[factor],
+            )
         )
     return tuple(parameters), factors
 
