@@ -57,7 +57,16 @@ def train_step(params: Any, mu: Any, nu: Any, tokens: jax.Array, lr: jax.Array, 
 def parameters(make: Any) -> dict[str, Any]:
     """A tree of `make(shape)` for every parameter."""
     d, h = WIDTH, HIDDEN
-    shapes = {"wq": (d, d), "wk": (d, d), "wv": (d, d), "wo": (d, d), "w1": (d, h), "w2": (h, d), "g1": (d,), "g2": (d,)}
+    shapes = {
+        "wq": (d, d),
+        "wk": (d, d),
+        "wv": (d, d),
+        "wo": (d, d),
+        "w1": (d, h),
+        "w2": (h, d),
+        "g1": (d,),
+        "g2": (d,),
+    }
     blocks = [{name: make(shape) for name, shape in shapes.items()} for _ in range(2)]
     return {"blocks": blocks, "embedding": make((VOCABULARY, d)), "head": make((d, VOCABULARY))}
 

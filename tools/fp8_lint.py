@@ -13,10 +13,10 @@ from scalify_hlo.aot.options import LintOptions
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import make_context
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.files import display_name, read_input, write_output
-from scalify_hlo.serialization import parse, recognise
+from scalify_hlo.files import display_name, write_output
+from scalify_hlo.serialization import parse
 
-from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, report, version_text
+from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, read_program, report, version_text
 
 EPILOG = """
 INPUT is compiled as it is, by XLA's own GPU compiler (the extra [aot]); rewrite it first with
@@ -40,7 +40,7 @@ def main(input_path: str, options: LintOptions, json_path: str | None) -> int:
     jax.export.Exported.
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    program = recognise(read_input(input_path), display_name(input_path))
+    program = read_program(input_path)
     from scalify_hlo.aot.compiler import check_available
     from scalify_hlo.aot.lint import LintReport, lint
 

@@ -69,9 +69,7 @@ class Origins:
     # One step back: the value before, where the traced value's dimensions are in it, a static slice or "".
     _Step = tuple[ir.Value, Dimensions, str]
 
-    def _through_argument(
-        self, value: ir.Value, dims: Dimensions, stack: list[ir.Operation]
-    ) -> "_Step | None":
+    def _through_argument(self, value: ir.Value, dims: Dimensions, stack: list[ir.Operation]) -> "_Step | None":
         block = ir.BlockArgument(value).owner
         index = ir.BlockArgument(value).arg_number
         function = self._calls.function_of_block(block)
@@ -80,8 +78,9 @@ class Origins:
             site = stack.pop() if stack and callee_name(stack[-1]) == function else (sites[0] if sites else None)
             return None if site is None else (site.operands[index], dims, "")
         loop = block.owner.operation
-        if loop.name == "stablehlo.while" and terminator(loop.regions[1].blocks[0]).operands[index] == (
-            loop.regions[1].blocks[0].arguments[index]
+        if (
+            loop.name == "stablehlo.while"
+            and terminator(loop.regions[1].blocks[0]).operands[index] == (loop.regions[1].blocks[0].arguments[index])
         ):
             return loop.operands[index], dims, ""
         return None

@@ -95,9 +95,7 @@ class _Classifier:
         if not self.products:
             return
         self.graph = ValueGraph(calls)
-        self.named = any(
-            self.names.direction(op) is Direction.BACKWARD for op in program_order(calls)
-        )
+        self.named = any(self.names.direction(op) is Direction.BACKWARD for op in program_order(calls))
         self._by_data_flow()
         if self.named:
             self._by_names()
@@ -216,12 +214,7 @@ class _Classifier:
             layers.setdefault(_layer_key(product), []).append(product)
         heads: set[object] = set()
         for key, members in layers.items():
-            others = {
-                operand.value
-                for other in forward
-                if _layer_key(other) != key
-                for operand in other.operands
-            }
+            others = {operand.value for other in forward if _layer_key(other) != key for operand in other.operands}
             if not any(self.graph.depends(others, member.op.results[0]) for member in members):
                 heads.add(key)
         for product in self.products:

@@ -159,9 +159,7 @@ class _Outcome:
 _RANK: dict[Verdict, int] = {"fp8 gemm": 0, "gemm": 1, "no gemm": 2, "removed": 3}
 
 
-def _outcomes(
-    products: list[MatrixProduct], found: dict[int, list[tuple[Instruction, str]]]
-) -> list[_Outcome]:
+def _outcomes(products: list[MatrixProduct], found: dict[int, list[tuple[Instruction, str]]]) -> list[_Outcome]:
     """The outcome of each product. XLA makes one product of several that share an operand, under the name of one."""
     own = [_best(found.get(index, [])) for index in range(len(products))]
     sharing: dict[ir.Value, list[int]] = {}

@@ -7,7 +7,7 @@ because scales are chosen by the types of what they scale.
 import dataclasses
 from typing import ClassVar
 
-from scalify_hlo.analysis.calls import CallGraph, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import UpdateRegion, find_update
 from scalify_hlo.bindings import ir

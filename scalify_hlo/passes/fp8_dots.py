@@ -250,4 +250,3 @@ def _described(product: MatrixProduct) -> str:
 
 def _remark(product: MatrixProduct, message: str) -> Diagnostic:
     return Diagnostic(message, product.source, "remark")
-

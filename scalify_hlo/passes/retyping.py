@@ -120,7 +120,7 @@ class Retyper:
     def _elementwise(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         if not operands:
-            return
+            return None
         if self._is_kept(op):
             return self._set(op, WIDE, WIDE, operands)
         if self._in_update(op):
@@ -129,9 +129,7 @@ class Retyper:
         natural = self._natural(operands.values())
         exact = op.name in kinds.EXACT_OPERAND
         narrow = natural == compute and all(
-            held.natural == compute and not held.extreme
-            if held.constant is None
-            else fits(held.constant, compute)
+            held.natural == compute and not held.extreme if held.constant is None else fits(held.constant, compute)
             for held in operands.values()
         )
         if exact and any(held.computed == WIDE for held in operands.values()):
@@ -154,7 +152,7 @@ class Retyper:
     def _movement(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         if not operands:
-            return
+            return None
         if self._is_kept(op) or self._in_update(op):
             element = self.policy.update if self._in_update(op) else WIDE
             return self._set(op, element, element, operands)
@@ -288,9 +286,7 @@ class Retyper:
             for place in (op.results[i], body.arguments[i], condition.arguments[i]):
                 place.set_type(value.type)
                 natural = element if tensor_info(value.type).rank else WIDE
-                self.held[place] = Held(
-                    place, natural, element, from_model=True, extreme=held.extreme, in_memory=True
-                )
+                self.held[place] = Held(place, natural, element, from_model=True, extreme=held.extreme, in_memory=True)
         self.block(condition)
         last = self.block(body)
         for i, element in elements.items():
@@ -307,7 +303,7 @@ class Retyper:
         info = tensor_info(carried.type)
         if self._is_updated(loop, i):
             return self.policy.update
-        if info.rank == 0 or held.extreme or held.constant is None and not held.from_model and last == carried:
+        if info.rank == 0 or held.extreme or (held.constant is None and not held.from_model and last == carried):
             return WIDE
         if last == carried:
             return held.natural

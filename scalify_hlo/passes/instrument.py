@@ -1,0 +1,280 @@
+"""`scalify-instrument`: how well the data of each tensor use their type, as extra results of the module.
+
+A tensor to be watched is marked by `stablehlo.custom_call @scalify.tensor(data[, scale])`, which has no result. The
+pass turns each mark into statistics of the data: sum of squares, counts of zeros, underflows and overflows, a
+histogram of exponents, the largest magnitude and the scale. Inside loops they are accumulated over iterations, in
+branches they count where the branch is taken; private functions are inlined first. @main returns two more results,
+one row for each tensor, and the module carries the tensors' names (see `scalify_hlo.health`). Works on any backend.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
+from scalify_hlo.analysis.name_stack import NameStacks
+from scalify_hlo.bindings import ir, passmanager, register_inliner
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.globs import matches
+from scalify_hlo.health_layout import MAXIMA, NAMES, SUMS
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.statistics import Statistics, combine, nothing, statistics
+from scalify_hlo.signature import public_function
+from scalify_hlo.types import FLOAT_RANGE, tensor_info
+
+MARKER = "scalify.tensor"
+_FORMATS = tuple(name for name in FLOAT_RANGE if name not in ("f64", "f8E8M0FNU"))
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaledTensor:
+    """A tensor as a pair of SSA values; `scale` (rank 0, or the rank of the data) is None where it has none."""
+
+    name: str
+    data: ir.Value
+    scale: ir.Value | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Instrument(Pass):
+    """Add per-tensor statistics of data and scales to the results of the module.
+
+    Watches the tensors that `scalify` has marked; in a module without marks, every float tensor.
+    """
+
+    name: ClassVar[str] = "scalify-instrument"
+
+    # Tensors to watch: patterns with `*` and `?` on their names.
+    include: tuple[str, ...] = ("*",)
+    # Those of them to leave out, likewise.
+    exclude: tuple[str, ...] = ()
+    # Count underflow and overflow as if the data were to be converted to this type; empty: in their own.
+    format: str = ""
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        """Adds the results in place. Raises ScalifyError for an unknown format and where nothing is to be watched."""
+        if self.format and self.format not in _FORMATS:
+            raise ScalifyError(f"unknown format '{self.format}'; known are {', '.join(_FORMATS)}")
+        with module.context, ir.Location.unknown(module.context):
+            if not marks(module):
+                mark_floats(module)
+            self._select(module)
+            _inline(module)
+            main = public_function(module)
+            rows = _Lowering(self.format).block(main.regions[0].blocks[0])
+            _return_rows(module, main, rows)
+        remarks.append(Diagnostic(f"{self.name}: {len(rows)} tensors are watched", "", "remark"))
+
+    def _select(self, module: ir.Module) -> None:
+        names: list[str] = []
+        for mark in marks(module):
+            name = ir.StringAttr(mark.attributes[NAMES]).value
+            names.append(name)
+            if not matches(name, self.include) or matches(name, self.exclude):
+                mark.erase()
+        if not marks(module):
+            shown = f"; names are {', '.join(sorted(set(names))[:4])}..." if names else ""
+            raise ScalifyError(f"{self.name}: no tensor is called {', '.join(self.include)}{shown}")
+
+
+# --- marks --------------------------------------------------------------------------------------------------------
+
+
+def mark_tensors(tensors: Sequence[ScaledTensor]) -> None:
+    """Mark (data, scale) pairs, each where both are known. Needs a current context and location."""
+    for tensor in tensors:
+        _mark(tensor)
+
+
+def mark_floats(module: ir.Module) -> None:
+    """Mark the float results, of rank 1 and more, of every operation but constants and movements of them."""
+    calls = CallGraph(module)
+    names = NameStacks(calls)
+    for function in calls.functions.values():
+        for op in list(walk(function)):
+            inside = op.parent
+            if (inside is not None and inside.operation.name in _ELEMENT_BODIES) or op.name == "stablehlo.constant":
+                continue
+            for result in op.results:
+                info = tensor_info(result.type)
+                if info.is_float and info.rank > 0 and info.is_static and op.name != "func.call":
+                    _mark(ScaledTensor(names.full_name(op) or op.name, result))
+
+
+def marks(module: ir.Module) -> list[ir.Operation]:
+    """The marks in a module, in program order."""
+    return [op for function in CallGraph(module).functions.values() for op in walk(function) if is_mark(op)]
+
+
+def is_mark(op: ir.Operation) -> bool:
+    """Whether an operation marks a tensor to be watched."""
+    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == MARKER
+
+
+# Operations whose regions compute on elements, not on tensors.
+_ELEMENT_BODIES = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map", "all_reduce", "reduce_scatter",
+    )
+)  # fmt: skip
+
+
+def _mark(tensor: ScaledTensor) -> None:
+    operands = [tensor.data] if tensor.scale is None else [tensor.data, tensor.scale]
+    attributes = {
+        "call_target_name": ir.StringAttr.get(MARKER),
+        "has_side_effect": ir.BoolAttr.get(True),
+        NAMES: ir.StringAttr.get(tensor.name),
+    }
+    op = defining_op(tensor.data)
+    location = op.location if op is not None else ir.BlockArgument(tensor.data).location
+    ir.Operation.create(
+        "stablehlo.custom_call", [], operands, attributes, loc=location, ip=_after_all(operands)
+    )  # fmt: skip
+
+
+def _after_all(values: Sequence[ir.Value]) -> ir.InsertionPoint:
+    """Right after the later of the first value and those of its block."""
+    last = defining_op(values[0])
+    block = ir.BlockArgument(values[0]).owner if last is None else last.block
+    for value in values[1:]:
+        op = defining_op(value)
+        if op is not None and op.block == block and (last is None or last.is_before_in_block(op)):
+            last = op
+    return ir.InsertionPoint.at_block_begin(block) if last is None else ir.InsertionPoint.after(last)
+
+
+# --- lowering -----------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Row:
+    name: str
+    values: Statistics
+
+
+class _Lowering:
+    """Replaces marks by statistics, and carries these out of loops and branches."""
+
+    def __init__(self, element: str):
+        self.element = element  # of which under- and overflow are counted; "" is each tensor's own
+
+    def block(self, block: ir.Block) -> list[_Row]:
+        """Lower the marks of a block and of what is nested in it; their statistics, visible at its end."""
+        rows: list[_Row] = []
+        for child in list(block.operations):
+            op = child.operation
+            if is_mark(op):
+                rows.append(self._statistics(op))
+            elif op.name == "stablehlo.while":
+                rows += self._loop(op)
+            elif op.name in ("stablehlo.case", "stablehlo.if"):
+                rows += self._branches(op)
+        return rows
+
+    def _statistics(self, mark: ir.Operation) -> _Row:
+        data = mark.operands[0]
+        scale = mark.operands[1] if len(mark.operands) > 1 else None
+        element = self.element or tensor_info(data.type).element
+        with ir.InsertionPoint(mark), mark.location:
+            values = statistics(data, scale, element)
+        row = _Row(ir.StringAttr(mark.attributes[NAMES]).value, values)
+        mark.erase()
+        return row
+
+    def _loop(self, op: ir.Operation) -> list[_Row]:
+        condition, body = (region.blocks[0] for region in op.regions)
+        for mark in [inner.operation for inner in condition.operations if is_mark(inner.operation)]:
+            mark.erase()  # the condition runs once more than the body, on the same values
+        rows = self.block(body)
+        if not rows:
+            return []
+        with ir.InsertionPoint(op), op.location:
+            initial = [value for row in rows for value in nothing(row.values)]
+        last = terminator(body)
+        arguments = [body.add_argument(value.type, op.location) for value in initial]
+        for value in initial:
+            condition.add_argument(value.type, op.location)
+        with ir.InsertionPoint(last), op.location:
+            totals = [
+                value
+                for i, row in enumerate(rows)
+                for value in combine(Statistics(*arguments[2 * i : 2 * i + 2]), row.values)
+            ]
+        _with_operands(last, [*last.operands, *totals])
+        results = _rebuilt(op, [*op.operands, *initial], initial)
+        return [_Row(row.name, Statistics(*results[2 * i : 2 * i + 2])) for i, row in enumerate(rows)]
+
+    def _branches(self, op: ir.Operation) -> list[_Row]:
+        by_branch = [self.block(region.blocks[0]) for region in op.regions]
+        rows = [row for rows in by_branch for row in rows]
+        if not rows:
+            return []
+        for region, taken in zip(op.regions, by_branch, strict=True):
+            last = terminator(region.blocks[0])
+            with ir.InsertionPoint(last), op.location:
+                added = [value for row in rows for value in (row.values if row in taken else nothing(row.values))]
+            _with_operands(last, [*last.operands, *added])
+        results = _rebuilt(op, list(op.operands), [value for row in rows for value in row.values])
+        return [_Row(row.name, Statistics(*results[2 * i : 2 * i + 2])) for i, row in enumerate(rows)]
+
+
+def _with_operands(last: ir.Operation, operands: Sequence[ir.Value]) -> None:
+    """Replace a terminator by one with other operands."""
+    ir.Operation.create(last.name, [], operands, loc=last.location, ip=ir.InsertionPoint(last))
+    last.erase()
+
+
+def _rebuilt(op: ir.Operation, operands: Sequence[ir.Value], added: Sequence[ir.Value]) -> list[ir.Value]:
+    """Replace an operation with regions by one with more operands and results; the added results."""
+    types = [result.type for result in op.results] + [value.type for value in added]
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    new = ir.Operation.create(
+        op.name, types, operands, attributes, regions=len(op.regions), loc=op.location, ip=ir.InsertionPoint(op)
+    )
+    for old_region, region in zip(op.regions, new.regions, strict=True):
+        old_region.blocks[0].append_to(region)
+    count = len(op.results)
+    for old, result in zip(op.results, new.results, strict=False):
+        old.replace_all_uses_with(result)
+    op.erase()
+    return list(new.results)[count:]
+
+
+def _inline(module: ir.Module) -> None:
+    """Inline the functions that contain marks (and, as MLIR's pass has no choice, all others)."""
+    calls = CallGraph(module)
+    if not any(is_mark(op) for name, f in calls.functions.items() if name not in calls.public for op in walk(f)):
+        return
+    register_inliner(module.context)
+    passmanager.PassManager.parse("builtin.module(inline{default-pipeline=})").run(module.operation)
+
+
+def _return_rows(module: ir.Module, main: ir.Operation, rows: Sequence[_Row]) -> None:
+    """Stack the rows into two results of the public function, and name them in the module."""
+    body = main.regions[0].blocks[0]
+    last = terminator(body)
+    with ir.InsertionPoint(last), last.location:
+        added = [_stacked([row.values[i] for row in rows]) for i in (0, 1)]
+    operands = [*last.operands, *added]
+    _with_operands(last, operands)
+    type_ = ir.FunctionType.get([a.type for a in body.arguments], [value.type for value in operands])
+    main.attributes["function_type"] = ir.TypeAttr.get(type_)
+    old = list(ir.ArrayAttr(main.attributes["res_attrs"])) if "res_attrs" in main.attributes else []
+    old += [ir.DictAttr.get({})] * (len(operands) - len(added) - len(old))
+    new = [ir.DictAttr.get({"scalify.name": ir.StringAttr.get(name)}) for name in (SUMS, MAXIMA)]
+    main.attributes["res_attrs"] = ir.ArrayAttr.get([*old, *new])
+    module.operation.attributes[NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(row.name) for row in rows])
+
+
+def _stacked(values: Sequence[ir.Value]) -> ir.Value:
+    """Vectors of one length as the rows of a matrix."""
+    tensor = ir.RankedTensorType(values[0].type)
+    row = ir.RankedTensorType.get([1, *tensor.shape], tensor.element_type)
+    rows = [ir.Operation.create("stablehlo.reshape", [row], [value]).results[0] for value in values]
+    if len(rows) == 1:
+        return rows[0]
+    whole = ir.RankedTensorType.get([len(rows), *tensor.shape], tensor.element_type)
+    dimension = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    return ir.Operation.create("stablehlo.concatenate", [whole], rows, {"dimension": dimension}).results[0]

@@ -1,0 +1,271 @@
+"""`scalify-cast`: which values get which types, and that the step still trains."""
+
+import collections
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.inputs import draw_inputs
+from scalify_hlo.execution.signature import Signature, entry_signature
+from scalify_hlo.passes.cast import Cast
+from scalify_hlo.precision import PRESETS, PrecisionPolicy, policy
+from tests.training_programs import Style, forward_text, train_step_text
+
+
+def cast(text: str, options: Cast | None = None) -> tuple[str, list[Diagnostic]]:
+    remarks: list[Diagnostic] = []
+    with make_context():
+        module = ir.Module.parse(text)
+        (options or Cast()).apply(module, remarks)
+        module.operation.verify()
+        return module.operation.get_asm(enable_debug_info=True), remarks
+
+
+def signature(text: str) -> Signature:
+    with make_context():
+        return entry_signature(ir.Module.parse(text))
+
+
+def main(arguments: str, body: str, results: str) -> str:
+    return f"func.func @main({arguments}) -> ({results}) {{\n{body}\n}}"
+
+
+# --- state --------------------------------------------------------------------------------------------------------
+
+STATE_TYPES = {
+    "fp16": ("f32", "f32"),
+    "fp16-state": ("f16", "f32"),
+    "fp8": ("f16", "f32"),
+    "fp8-fp16-state": ("f16", "f16"),
+    "bf16": ("f32", "f32"),
+    "f32": ("f32", "f32"),
+}
+
+
+@pytest.mark.parametrize("names", [True, False])
+@pytest.mark.parametrize("precision", STATE_TYPES)
+def test_state_has_the_types_of_the_paper_s_table(precision: Any, names: bool) -> None:
+    text, _ = cast(train_step_text(names=names), Cast(precision=precision))
+    arguments = [spec.element_type for spec in signature(text).arguments]
+    results = [spec.element_type for spec in signature(text).results]
+    parameters, moments = STATE_TYPES[precision]
+    count = (len(arguments) - 2) // 3  # tokens and learning rate are no state
+    assert arguments[: 3 * count] == [parameters] * count + [moments] * 2 * count
+    assert arguments[3 * count :] == ["i32", "f32"]
+    assert results == [*arguments[: 3 * count], "f32"]
+
+
+@pytest.mark.parametrize("style", ["unrolled", "remat", "scan"])
+def test_products_have_operands_of_the_compute_type_and_accumulate_in_f32(style: Style) -> None:
+    text, _ = cast(train_step_text(style))
+    types = collections.Counter(
+        re.findall(r"dot_general .*: \(tensor<[\dx]*x(\w+)>, tensor<[\dx]*x(\w+)>\) -> tensor<[\dx]*x(\w+)>", text)
+    )
+    assert set(types) == {("f16", "f16", "f32")} and types.total() >= 10
+
+
+def test_accumulation_type_is_an_option() -> None:
+    text, _ = cast(train_step_text(), Cast(precision="bf16", accumulation="bf16"))
+    assert re.search(r"dot_general .*xbf16>\) -> tensor<[\dx]*xbf16>", text)
+    assert not re.search(r"dot_general .* -> tensor<[\dx]*xf32>", text)
+
+
+@pytest.mark.parametrize(("precision", "element"), [("fp16", "f16"), ("fp8", "f8E5M2")])
+def test_gradients_go_through_their_own_type(precision: Any, element: str) -> None:
+    text, _ = cast(train_step_text(), Cast(precision=precision))
+    # Every parameter's gradient is read in f32 by the optimiser, from its own type.
+    found = re.findall(rf"convert .*: \(tensor<[\dx]+x{element}>\) -> tensor<([\dx]+)xf32>", text)
+    parameters = [spec for spec in signature(text).arguments if spec.name.startswith("params")]
+    shapes = collections.Counter("x".join(map(str, spec.shape)) for spec in parameters)
+    assert not shapes - collections.Counter(found)
+
+
+def test_the_optimiser_computes_in_f32_with_its_own_epsilon() -> None:
+    text, _ = cast(train_step_text(), Cast(precision="fp8-fp16-state"))
+    assert "dense<9.99999993E-9> : tensor<f32>" in text
+    assert not re.search(r"stablehlo.sqrt .*xf16>", text)
+
+
+def test_parameters_and_moments_can_be_named() -> None:
+    options = Cast(precision="f32", moments="f16", moment_names=("mu*",), parameters="bf16", parameter_names=("nu*",))
+    types = {
+        spec.name.split("[")[0]: spec.element_type for spec in signature(cast(train_step_text(), options)[0]).arguments
+    }
+    assert types["mu"] == "f16" and types["nu"] == "bf16"
+
+
+def test_arguments_are_marked_as_what_they_were_taken_for() -> None:
+    text, _ = cast(train_step_text())
+    kinds = collections.Counter(re.findall(r'scalify.state = "(\w+)"', text))
+    assert kinds["moment"] == 2 * kinds["parameter"] == 36
+
+
+def test_shared_functions_are_copied_only_where_types_differ() -> None:
+    text, _ = cast(train_step_text())
+    assert text.count("func.func private") <= 2 * train_step_text().count("func.func private")
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------
+
+
+def results_of(text: str) -> list[np.ndarray[Any, Any]]:
+    spec = signature(text)
+    arrays = draw_inputs(signature(train_step_text()))
+    arrays = [np.abs(a) if s.name.startswith("nu") else a for a, s in zip(arrays, spec.arguments, strict=True)]
+    arrays[-1] = np.float32(1e-3)
+    given = [np.asarray(a).astype(s.dtype) for a, s in zip(arrays, spec.arguments, strict=True)]
+    return [np.asarray(r).astype(np.float64) for r in xla.compile(text)(given)]
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("f32", 0.0), ("bf16", 0.02), ("fp16", 0.003)])
+def test_the_step_computes_the_same_to_the_precision_of_its_type(precision: Any, tolerance: float) -> None:
+    exact = results_of(train_step_text())
+    narrow = results_of(cast(train_step_text(), Cast(precision=precision))[0])
+    for a, b in zip(exact, narrow, strict=True):
+        if tolerance == 0:
+            np.testing.assert_array_equal(a, b)
+        else:
+            assert np.linalg.norm(a - b) <= tolerance * np.linalg.norm(a) + 1e-12
+
+
+def test_a_mask_of_minus_1e9_stays_out_of_the_narrow_type() -> None:
+    text = main(
+        "%x: tensor<4x8xf32>, %m: tensor<4x8xi1>",
+        """
+        %c = stablehlo.constant dense<-1.0e9> : tensor<f32>
+        %z = stablehlo.constant dense<0xFF800000> : tensor<f32>
+        %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+        %s = stablehlo.select %m, %x, %b : tensor<4x8xi1>, tensor<4x8xf32>
+        %r = stablehlo.reduce(%s init: %z) applies stablehlo.maximum across dimensions = [1]
+           : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+        %t = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+        %d = stablehlo.subtract %s, %t : tensor<4x8xf32>
+        %e = stablehlo.exponential %d : tensor<4x8xf32>
+        %y = stablehlo.tanh %e : tensor<4x8xf32>
+        return %y : tensor<4x8xf32>""",
+        "tensor<4x8xf32>",
+    )
+    narrow, _ = cast(text)
+    assert not re.search(r"(select|maximum|subtract|exponential) .*xf16", narrow)
+    assert re.search(r"tanh .*xf16", narrow)
+
+
+def test_small_constants_are_not_rounded_to_zero() -> None:
+    text = main(
+        "%x: tensor<8xf32>",
+        """
+        %c = stablehlo.constant dense<1.0e-8> : tensor<8xf32>
+        %h = stablehlo.constant dense<0.5> : tensor<8xf32>
+        %a = stablehlo.multiply %x, %h : tensor<8xf32>
+        %y = stablehlo.add %a, %c : tensor<8xf32>
+        return %y : tensor<8xf32>""",
+        "tensor<8xf32>",
+    )
+    narrow, _ = cast(text)
+    assert "dense<5.000000e-01> : tensor<8xf16>" in narrow
+    assert "dense<9.99999993E-9> : tensor<8xf32>" in narrow and re.search(r"add .*tensor<8xf32>", narrow)
+
+
+def test_statistics_stay_wide() -> None:
+    text = main(
+        "%x: tensor<4x64xf32>",
+        """
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %q = stablehlo.multiply %x, %x : tensor<4x64xf32>
+        %v = stablehlo.reduce(%q init: %z) applies stablehlo.add across dimensions = [1]
+           : (tensor<4x64xf32>, tensor<f32>) -> tensor<4xf32>
+        %r = stablehlo.rsqrt %v : tensor<4xf32>
+        %b = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<4xf32>) -> tensor<4x64xf32>
+        %n = stablehlo.multiply %x, %b : tensor<4x64xf32>
+        %y = stablehlo.negate %n : tensor<4x64xf32>
+        return %y : tensor<4x64xf32>""",
+        "tensor<4x64xf32>",
+    )
+    narrow, _ = cast(text)
+    assert re.search(r"rsqrt .*tensor<4xf32>", narrow) and re.search(r"negate .*tensor<4x64xf16>", narrow)
+
+
+def test_gradients_summed_over_iterations_are_summed_in_f32() -> None:
+    text = main(
+        "%x: tensor<8x4xf32>, %n: tensor<i32>",
+        """
+        %z = stablehlo.constant dense<0.0> : tensor<4x4xf32>
+        %0 = stablehlo.constant dense<0> : tensor<i32>
+        %1 = stablehlo.constant dense<1> : tensor<i32>
+        %r:2 = stablehlo.while(%i = %0, %sum = %z) : tensor<i32>, tensor<4x4xf32>
+        cond {
+          %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        } do {
+          %g = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0]
+             : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+          %s = stablehlo.add %sum, %g : tensor<4x4xf32>
+          %j = stablehlo.add %i, %1 : tensor<i32>
+          stablehlo.return %j, %s : tensor<i32>, tensor<4x4xf32>
+        }
+        return %r#1 : tensor<4x4xf32>""",
+        "tensor<4x4xf32>",
+    )
+    narrow, _ = cast(text)
+    assert re.search(r"add .*: tensor<4x4xf32>", narrow) and re.search(
+        r"dot_general .*xf16>\) -> tensor<4x4xf32>", narrow
+    )
+
+
+def test_operations_can_be_kept_in_f32_by_name() -> None:
+    plain, _ = cast(train_step_text())
+    kept, _ = cast(train_step_text(), Cast(keep=("*log_softmax*",)))
+    assert kept.count("xf16") < plain.count("xf16")
+
+
+def test_bf16_needs_no_wide_masks_but_follows_the_same_rules() -> None:
+    text, _ = cast(train_step_text(), Cast(precision="bf16"))
+    assert "xbf16" in text and "xf16" not in text
+
+
+# --- policies -----------------------------------------------------------------------------------------------------
+
+
+def test_presets_are_the_rows_of_the_paper_s_table() -> None:
+    rows = {name: (p.parameters, p.gradients, p.moments, p.fp8_products) for name, p in PRESETS.items()}
+    assert rows["fp16"] == ("f32", "f16", "f32", False)
+    assert rows["fp16-state"] == ("f16", "f16", "f32", False)
+    assert rows["fp8"] == ("f16", "f8E5M2", "f32", True)
+    assert rows["fp8-fp16-state"] == ("f16", "f8E5M2", "f16", True)
+
+
+def test_types_may_be_spelt_as_jax_spells_them() -> None:
+    assert PrecisionPolicy(compute="float16", gradients="float8_e5m2") == PrecisionPolicy("f16", gradients="f8E5M2")
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "message"),
+    [
+        (Cast(precision="fp4"), train_step_text(), "unknown precision 'fp4'; known are f32, bf16, fp16"),  # type: ignore[arg-type]
+        (Cast(compute="f12"), train_step_text(), "unknown type 'f12' for compute; known are f32, bf16, f16"),
+        (Cast(compute="f8E5M2"), train_step_text(), "compute cannot be f8E5M2; it can be f32, bf16, f16"),
+        (Cast(parameter_names=("weights*",)), train_step_text(), "parameter-names 'weights*' matches no argument"),
+        (Cast(moment_names=("tokens",)), train_step_text(), "moment-names 'tokens' matches no float argument"),
+        (Cast(keep=("*layer_norm*",)), train_step_text(), "keep '*layer_norm*' matches no operation"),
+        (Cast(precision="fp16-state"), forward_text(), "the module has no backward pass"),
+        (Cast(moments="f16"), forward_text(), "the module has no backward pass"),
+    ],
+)
+def test_mistakes_get_one_line(options: Cast, text: str, message: str) -> None:
+    with pytest.raises(ScalifyError) as error:
+        cast(text, options)
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_forward_pass_can_be_computed_in_f16() -> None:
+    text, _ = cast(forward_text())
+    assert re.search(r"dot_general .*xf16", text)
+
+
+def test_overrides_replace_the_preset_s_types() -> None:
+    assert policy("fp16", moments="bf16") == PrecisionPolicy("f16", "f32", "f16", "bf16")

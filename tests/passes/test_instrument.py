@@ -1,0 +1,208 @@
+"""`scalify-instrument` and the report on what it measures."""
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.measure import measure
+from scalify_hlo.health import TensorHealth, read_health, report_html, table
+from scalify_hlo.health_layout import BINS, FIRST_EXPONENT
+from scalify_hlo.passes.instrument import Instrument, ScaledTensor, mark_tensors, marks
+
+Array = np.ndarray[Any, Any]
+
+
+def run(text: str, arrays: list[Array], options: Instrument | None = None) -> tuple[list[TensorHealth], list[Array]]:
+    with make_context():
+        module = ir.Module.parse(text)
+        (options or Instrument()).apply(module, [])
+        module.operation.verify()
+        results = xla.compile(module)(arrays)
+        return read_health(module, results), results[:-2]
+
+
+def negated(element: str, size: int) -> str:
+    return f"""
+    func.func @main(%x: tensor<{size}x{element}>) -> tensor<{size}x{element}> {{
+      %y = stablehlo.negate %x : tensor<{size}x{element}>
+      return %y : tensor<{size}x{element}>
+    }}"""
+
+
+def expected(x: Array, smallest: float, largest: float) -> tuple[float, ...]:
+    wide = np.abs(x.astype(np.float64))
+    with np.errstate(invalid="ignore"):
+        return (
+            float(np.mean(wide**2)),
+            float(np.mean(wide == 0)),
+            float(np.mean((wide > 0) & (wide < smallest))),
+            float(np.mean(~(wide <= largest))),
+        )
+
+
+@pytest.mark.parametrize(
+    ("element", "dtype", "smallest", "largest"),
+    [
+        ("f16", np.float16, 2.0**-14, 65504.0),
+        ("bf16", ml_dtypes.bfloat16, 2.0**-126, 3.3895e38),
+        ("f32", np.float32, 2.0**-126, 3.4e38),
+    ],
+)  # fmt: skip
+def test_statistics_are_those_of_numpy(element: str, dtype: Any, smallest: float, largest: float) -> None:
+    x = np.random.default_rng(0).normal(size=256)
+    x = (x * 2.0 ** np.linspace(-20, 4, 256)).astype(dtype)
+    x[:5] = 0
+    ((health,), _) = [run(negated(element, 256), [x])][0]
+    mean_square, zeros, underflow, overflow = expected(x, smallest, largest)
+    assert health.mean_square == pytest.approx(mean_square, rel=1e-5)
+    assert (health.zeros, health.underflow, health.overflow) == (zeros, underflow, overflow)
+    assert health.amax == float(np.max(np.abs(x.astype(np.float64)))) and health.elements == 256 and health.scale == 1
+
+
+def test_histogram_counts_exponents() -> None:
+    x = np.array([0, 1, 1.5, -2, 3, 0.25, 2.0**-60, 2.0**60, np.inf, np.nan], np.float32)
+    ((health,), _) = [run(negated("f32", 10), [x])][0]
+    counts = {i + FIRST_EXPONENT: n for i, n in enumerate(health.histogram) if n}
+    assert counts == {0: 2, 1: 2, -2: 1, FIRST_EXPONENT: 1, FIRST_EXPONENT + BINS - 1: 3}
+    assert health.overflow == 0.2 and health.zeros == 0.1
+
+
+def test_under_and_overflow_as_of_another_format() -> None:
+    x = np.array([0.001, 0.01, 1, 448, 449, -1000, 0, 2.0**-6], np.float32)
+    ((health,), _) = [run(negated("f32", 8), [x], Instrument(format="f8E4M3FN"))][0]
+    assert (health.underflow, health.overflow, health.zeros) == (2 / 8, 2 / 8, 1 / 8)
+
+
+def test_the_results_of_the_program_stay() -> None:
+    x = np.arange(4, dtype=np.float32)
+    (_, results) = run(negated("f32", 4), [x])
+    np.testing.assert_array_equal(results[0], -x)
+
+
+PAIRS = """
+func.func @main(%d: tensor<8xf16>, %s: tensor<f32>) -> (tensor<8xf16>, tensor<f32>) {
+  %e = stablehlo.negate %d : tensor<8xf16>
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %t = stablehlo.multiply %s, %two : tensor<f32>
+  return %e, %t : tensor<8xf16>, tensor<f32>
+}"""
+
+
+def test_marked_pairs_are_watched_with_their_scales() -> None:
+    remarks: list[Diagnostic] = []
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(PAIRS)
+        negate, _, multiply = list(module.body.operations[0].regions[0].blocks[0].operations)[:3]
+        mark_tensors([ScaledTensor("layer/negate", negate.results[0], multiply.results[0])])
+        assert len(marks(module)) == 1
+        Instrument().apply(module, remarks)
+        module.operation.verify()
+        results = xla.compile(module)([np.full(8, 3, np.float16), np.float32(2.0**-20)])
+        (health,) = read_health(module, results)
+    assert (health.name, health.scale, health.mean_square) == ("layer/negate", 2.0**-19, 9.0)
+    assert remarks[-1].message == "scalify-instrument: 1 tensors are watched"
+
+
+LOOP = """
+func.func private @double(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = stablehlo.add %x, %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func @main(%x: tensor<4xf32>, %which: tensor<i32>) -> tensor<4xf32> {
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %1 = stablehlo.constant dense<1> : tensor<i32>
+  %3 = stablehlo.constant dense<3> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %0, %y = %x) : tensor<i32>, tensor<4xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %3 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %d = func.call @double(%y) : (tensor<4xf32>) -> tensor<4xf32>
+    %j = stablehlo.add %i, %1 : tensor<i32>
+    stablehlo.return %j, %d : tensor<i32>, tensor<4xf32>
+  }
+  %z = "stablehlo.case"(%which) ({
+    %a = stablehlo.negate %r#1 : tensor<4xf32>
+    stablehlo.return %a : tensor<4xf32>
+  }, {
+    %b = stablehlo.abs %r#1 : tensor<4xf32>
+    stablehlo.return %b : tensor<4xf32>
+  }) : (tensor<i32>) -> tensor<4xf32>
+  return %z : tensor<4xf32>
+}"""
+
+
+def test_loops_accumulate_and_branches_count_where_taken() -> None:
+    healths, results = run(LOOP, [np.ones(4, np.float32), np.int32(1)])
+    np.testing.assert_array_equal(results[0], np.full(4, 8))
+    by_name = {health.name: health for health in healths}
+    double = by_name["stablehlo.add"]  # 2, 4 and 8
+    assert double.elements == 12 and double.mean_square == pytest.approx((4 + 16 + 64) / 3) and double.amax == 8
+    assert by_name["stablehlo.negate"].elements == 0 and by_name["stablehlo.abs"].elements == 4
+
+
+def test_tensors_are_chosen_by_name() -> None:
+    healths, _ = run(
+        LOOP, [np.ones(4, np.float32), np.int32(0)], Instrument(include=("*add", "*abs"), exclude=("*abs",))
+    )
+    assert [health.name for health in healths] == ["stablehlo.add"]
+
+
+def test_measure_draws_the_same_values_for_pairs() -> None:
+    with make_context():
+        (plain,) = measure(ir.Module.parse(negated("f32", 64)), seed=3)
+        paired = """
+        func.func @main(%d: tensor<64xf32> {scalify.role = "data"}, %s: tensor<f32> {scalify.role = "scale"})
+            -> (tensor<64xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+          %y = stablehlo.negate %d : tensor<64xf32>
+          return %y, %s : tensor<64xf32>, tensor<f32>
+        }"""
+        (scaled,) = measure(ir.Module.parse(paired), seed=3)
+    exponent = math.log2(scaled.amax / plain.amax)
+    assert exponent == round(exponent) != 0
+
+
+def test_report_shows_every_tensor_before_and_after() -> None:
+    x = np.ones(4, np.float32)
+    after, _ = run(LOOP, [x, np.int32(0)])
+    before, _ = run(LOOP, [x * 2.0**-30, np.int32(0)])
+    text = table(after)
+    assert text.splitlines()[0].split() == [
+        "tensor",
+        "elements",
+        "rms",
+        "amax",
+        "scale",
+        "zeros",
+        "underflow",
+        "overflow",
+    ]
+    assert len(text.splitlines()) == len(after) + 1
+    page = report_html(after, before, title="a <loop>")
+    assert "a &lt;loop&gt;" in page and page.count("<tr") == len(after) + 1
+    assert 'class="before"' in page and 'class="after"' in page
+    assert 'class="before"' not in report_html(after)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (Instrument(format="f9"), "unknown format 'f9'; known are f32, bf16, f16"),
+        (Instrument(include=("*attention*",)), "no tensor is called *attention*; names are stablehlo.negate"),
+    ],
+)
+def test_mistakes_get_one_line(options: Instrument, message: str) -> None:
+    with make_context(), pytest.raises(ScalifyError) as error:
+        options.apply(ir.Module.parse(negated("f32", 4)), [])
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_module_without_statistics_has_no_report() -> None:
+    with make_context(), pytest.raises(ScalifyError, match="run the pass scalify-instrument first"):
+        read_health(ir.Module.parse(negated("f32", 4)), [])

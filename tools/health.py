@@ -1,0 +1,52 @@
+"""`scalify-health in.mlir`: runs a program and says of each tensor how well its data use their type."""
+
+import os
+
+import click
+from scalify_hlo.tools.command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, version_text
+
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.files import display_name, read_input, write_output
+from scalify_hlo.health import report_html, table
+from scalify_hlo.passes.instrument import Instrument
+from scalify_hlo.serialization import parse, recognise
+
+EPILOG = """
+Arguments are drawn from --seed; those of a rewritten program as (data, scale) pairs of the same values. rms, amax and
+scale are powers of two; underflow is what is not zero and below the type's smallest normal number, overflow what is
+beyond its largest or NaN.
+"""
+
+
+@click.command("scalify-health", cls=ToolCommand, epilog=EPILOG, context_settings=CONTEXT_SETTINGS)
+@click.argument("input_path", metavar="[INPUT]", default="-")
+@flags_of(Instrument, "options")
+@click.option("--before", metavar="FILE", help="Another form of the program, drawn in grey in the HTML report.")
+@click.option("--html", "html_path", metavar="FILE", help="Write a page with a histogram of exponents per tensor.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the arguments.")
+@listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
+def main(input_path: str, options: Instrument, before: str | None, html_path: str | None, seed: int) -> int:
+    """Run INPUT on XLA:CPU with statistics of its tensors' data, and print them.
+
+    INPUT (- or nothing is stdin) is MLIR text, MLIR bytecode, a StableHLO portable artifact or a serialised
+    jax.export.Exported; as it is, or rewritten by scalify-opt.
+    """
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    from scalify_hlo.execution.measure import measure  # imports jax: not for --help
+
+    tensors = measure(_load(input_path), options, seed)
+    if html_path is not None:
+        earlier = measure(_load(before), options, seed) if before is not None else []
+        write_output(html_path, report_html(tensors, earlier, title=display_name(input_path)).encode())
+    if html_path != "-":
+        click.echo(table(tensors))
+    return 0
+
+
+def _load(path: str) -> ir.Module:
+    return parse(recognise(read_input(path), display_name(path)), make_context())
+
+
+if __name__ == "__main__":
+    main()
