@@ -40,9 +40,11 @@ def add(r: OpRewrite) -> None:
             return finish_combined(r, other.scale, other.moments)
     fresh = _fresh_term(x, y) if sign > 0 and not r.info(0).is_narrow else None
     if fresh is not None:
+        assert fresh.weight is not None
         scale = settled_average(r, fresh.scale)
         bring_together(r, (0, 1), (x, y), scale)
-        return finish_combined(r, scale, fresh.moments.times(1 / fresh.weight.number) if fresh.weight else UNIT)
+        moments = fresh.moments.times(1 / fresh.weight.number)
+        return finish_combined(r, scale, moments.shifted(fresh.scale.exponent - scale.exponent))
     low = lower_degree(x, y, narrow=r.info(0).is_narrow)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -102,27 +104,37 @@ def lower_degree(x: ScaledValue, y: ScaledValue, *, narrow: bool) -> ScaledValue
 def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:
     """Add two scaled values at the larger scale."""
     scale = combined(r, (0, 1), (x, y))
-    offsets = [
-        member.scale.exponent - scale.exponent if member.scale.factors == scale.factors else 0.0 for member in (x, y)
-    ]
-    moments = x.moments.shifted(offsets[0]).plus(y.moments.shifted(offsets[1]), sign)
-    if x.data == y.data and x.scale == y.scale:
-        moments = x.moments.shifted(offsets[0]).times(1 + sign) if sign > 0 else moments
+    a, b = (relative(member, scale) for member in (x, y))
+    moments = a.plus(b, sign)
+    if x.data == y.data and x.scale == y.scale and sign > 0:
+        moments = a.times(2)
     finish_combined(r, scale, moments)
 
 
-def finish_combined(r: OpRewrite, scale: Scale, moments: object = None, index: int = 0) -> None:
-    """Declare the result of an operation whose operands `combined` brought together."""
-    known = moments if isinstance(moments, Moments) else UNIT
+def relative(member: ScaledValue, scale: Scale) -> Moments:
+    """Moments of a value's data at another scale; at full size where the ratio is not known at compile time."""
+    if member.scale.factors == scale.factors:
+        return member.moments.shifted(member.scale.exponent - scale.exponent)
+    return member.centred
+
+
+def finish_combined(r: OpRewrite, scale: Scale, moments: Moments = UNIT, index: int = 0) -> None:
+    """Declare the result of an operation whose operands `combined` brought together.
+
+    moments: of the data at `scale`.
+    """
     if not _on_values(r):
-        r.settled(scale, known, index=index)
+        r.settled(scale, moments, index=index)
         return
     value = r.op.results[index]
+    if scale.factors and scale.exponent:
+        # Divide by the run-time part alone; the power of two stays in the data if they are not too far out then.
+        moments, scale = moments.shifted(scale.exponent), Scale(0, scale.factors)
     with r.after():
         data = r.emit.unscale_by(value, scale)
-    r.settled(scale, known, index=index, data=data)
     element = r.result_info(index).element
     r.emit.scope.cache["unscaled", data, scale, element] = value
+    r.settled(scale, moments, index=index, data=data)
 
 
 def _on_values(r: OpRewrite) -> bool:

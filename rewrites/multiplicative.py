@@ -59,8 +59,8 @@ def multiply(r: OpRewrite) -> None:
     return scaled_result(r, x.scale * y.scale, moments, weight)
 
 
-def _keeps_constant(r: OpRewrite, index: int, constant: int) -> bool:
-    """Whether a constant factor stays in the data as it is: no exponent of it has to be multiplied into a scale later.
+def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> bool:
+    """Whether a constant factor (power -1: divisor) stays in the data as it is: no exponent of it has to be multiplied into a scale later.
 
     Not so for the paper's rules, nor where the data would come too far from unit scaling.
     """
@@ -70,7 +70,7 @@ def _keeps_constant(r: OpRewrite, index: int, constant: int) -> bool:
         return False
     if r.rewriter.options.rules == "paper":
         return False
-    size = math.log2(abs(number))
+    size = power * math.log2(abs(number))
     if r.result_info().is_narrow:
         slack = 0.0 if size == round(size) else _CONSTANT_SLACK_NARROW
     else:
@@ -114,7 +114,7 @@ def square(r: OpRewrite) -> None:
 # (s x) / (t y) = (s / t) (x / y)
 @rule("divide", family="multiplicative", law="(s x)/(t y) = (s/t)(x/y)", scale="s / t", shaped=True)
 def divide(r: OpRewrite) -> None:
-    if _keeps_constant(r, 0, 1):
+    if _keeps_constant(r, 0, 1, -1):
         x = r.scaled(0)
         return r.result(x.scale, x.moments.times(1 / (r.splat(1) or 1.0)))
     exponent = power_of_two(r.splat(1))

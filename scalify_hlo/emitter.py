@@ -13,6 +13,10 @@ from scalify_hlo.scale import ONE, SMALLEST, Scale, Symbol
 from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
 
+# Scales whose constant factors differ by at most this many powers of two are compared as if they did not.
+_NEARLY = 1
+
+
 class NeedsScale(Exception):
     """A rule asked for the run-time value of a scale that has none (see scalify_hlo.bodies.open_scale)."""
 
@@ -304,6 +308,15 @@ class Emitter:
             distinct = self._without_dominated(distinct)
         if len(distinct) == 1:
             return distinct[0]
+        # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by, none if they nearly agree.
+        base = next(scale.exponent for scale in distinct if scale.factors)
+        distinct = [
+            Scale(0 if abs(scale.exponent - base) <= _NEARLY and scale.factors else scale.exponent - base, scale.factors)
+            for scale in distinct
+        ]
+        return self._emitted_extremum(name, distinct).shifted(base)
+
+    def _emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
         key = (name, *distinct)
         depth = max(scale.depth for scale in distinct)
         scope = self.scope
@@ -324,7 +337,7 @@ class Emitter:
             if name == "maximum":
                 members = list(distinct)
                 for scale in distinct:
-                    members += self._members.get(scale.factors, ())
+                    members += [m.shifted(scale.exponent) for m in self._members.get(scale.factors, ())]
                 self._members[found.factors] = members
         return scope.cache[key]
 

@@ -63,7 +63,9 @@ class Moments:
         """Moments of x + sign * y, x and y independent: variances add, means add."""
         variance = max(self.rms**2 - self.mean**2, 0.0) + max(other.rms**2 - other.mean**2, 0.0)
         mean = self.mean + sign * other.mean
-        return Moments(math.sqrt(variance + mean**2), mean, sign > 0 and self.nonnegative and other.nonnegative)
+        # Means never cancel altogether: they are estimates.
+        rms = max(math.sqrt(variance + mean**2), max(self.rms, other.rms) / 8)
+        return Moments(rms, mean, sign > 0 and self.nonnegative and other.nonnegative)
 
     def mixed(self, other: "Moments") -> "Moments":
         """Moments of a tensor whose elements come from either, half and half (select, concatenate)."""

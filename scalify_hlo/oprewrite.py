@@ -205,9 +205,14 @@ class OpRewrite:
     # --- bringing operands to one scale -----------------------------------------------------------------------
 
     def common_scale(self, members: Sequence[ScaledValue]) -> Scale:
-        """The largest scale of several values, those that are indifferent to scale not counted."""
-        scales = [member.scale for member in members if not member.indifferent]
-        return self.emit.maximum(scales) if scales else members[0].scale
+        """A scale that fits the largest of several values, those that are indifferent to scale not counted."""
+        live = [member for member in members if not member.indifferent]
+        if not live:
+            return members[0].scale
+        if all(member.scale.factors == live[0].scale.factors for member in live):
+            # Known at compile time: the largest keeps its data as they are.
+            return max(live, key=lambda member: member.scale.exponent + member.moments.log2).scale
+        return self.emit.maximum([member.size for member in live])
 
     def bring(self, member: ScaledValue, scale: Scale) -> ir.Value:
         """The data of a value at another scale: data * (scale of the value / scale)."""

@@ -120,3 +120,46 @@ def _product_of_values(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> 
         f.scale.is_constant or ("unscaled", f.data, f.scale, wide) in cache or _product_of_values(rewriter, f, wide)
         for f in found
     )
+
+
+# Elementwise operations whose value follows from their operands' values with one operation.
+MIRRORED = frozenset(
+    f"stablehlo.{name}" for name in ("multiply", "divide", "sqrt", "rsqrt", "negate", "abs", "broadcast_in_dim")
+)
+
+
+def mirror(rewriter: "Rewriter", op: ir.Operation, operands: list[ir.Value], inputs: list[ScaledValue | None]) -> None:
+    """Compute the value of an elementwise result beside its data, where the values of its operands are known.
+
+    operands: of the operation in the original program. In types with the range of f32 a chain of elementwise
+    operations between two sums of unlike scales is then the original program's; whatever of the data and of the
+    values is not used is erased at the end.
+    """
+    result = op.results[0]
+    scaled = rewriter.scaled.get(result)
+    if scaled is None or scaled.scale.is_constant or scaled.indifferent:
+        return
+    emit = rewriter.emit
+    info = tensor_info(scaled.data.type)
+    if info.is_complex or wide_element(info.element) != info.element:
+        return
+    cache = emit.scope.cache
+    key = ("unscaled", scaled.data, scaled.scale, info.element)
+    if key in cache:
+        return
+    if op.name == "stablehlo.broadcast_in_dim":
+        # A scalar (a learning rate) is unscaled before it is broadcast.
+        if tensor_info(operands[0].type).rank == 0 and inputs[0] is not None:
+            value = unscaled(rewriter, inputs[0])
+            cache[key] = emit.broadcast_like(value, scaled.data)
+        return
+    values: list[ir.Value] = []
+    for operand, x in zip(operands, inputs, strict=True):
+        if x is None:
+            values.append(operand)
+            continue
+        value = cache.get(("unscaled", x.data, x.scale, info.element))
+        if value is None:
+            return
+        values.append(value)
+    cache[key] = emit.op(op.name.removeprefix("stablehlo."), result.type, *values)

@@ -14,6 +14,7 @@ from scalify_hlo.facts import FactFinder
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite, Unsupported
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.plain import MIRRORED, mirror
 from scalify_hlo.registry import refusals, rules
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.values import PlainFacts, ScaledValue
@@ -127,12 +128,16 @@ class Rewriter:
         emit = self.emit
         emit.ip, emit.location = ir.InsertionPoint(op), op.location
         rule = self._rules.get(name)
+        mirrored = list(operands) if name in MIRRORED else None
         try:
             if rule is None:
                 raise Unsupported(self._missing(name))
             if not rule.shaped:
                 self._to_one_scale(rewrite)
             rule.apply(rewrite)
+            if mirrored is not None:
+                with rewrite.after():
+                    mirror(self, op, mirrored, rewrite.inputs)
         except Unsupported as unsupported:
             self._unsupported(rewrite, str(unsupported))
         if self.options.print_rules and not rewrite.erased:

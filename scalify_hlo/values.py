@@ -1,6 +1,7 @@
 """What the rewriter knows of an SSA value: its scaled form, or the compile-time facts of a plain one."""
 
 import dataclasses
+import math
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import UNIT, Moments
@@ -23,6 +24,20 @@ class ScaledValue:
     moments: Moments = UNIT
     indifferent: bool = False
     weight: "Weight | None" = None
+
+    @property
+    def size(self) -> Scale:
+        """The scale times the size of the data as far as it is known, rounded down to a power of two.
+
+        This, and not the scale, is what the largest of several values is chosen by: data may be some powers of two
+        away from unit scaling.
+        """
+        return self.scale.shifted(math.floor(self.moments.log2 + 1e-9))
+
+    @property
+    def centred(self) -> Moments:
+        """The moments of the value relative to its size."""
+        return self.moments.shifted(-math.floor(self.moments.log2 + 1e-9))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
