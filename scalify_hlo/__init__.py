@@ -36,6 +36,7 @@ _PUBLIC = {
     "get_data": "scalify_hlo.frontend.primitives",
     "get_data_and_scale": "scalify_hlo.frontend.primitives",
     "rebalance_scale": "scalify_hlo.frontend.primitives",
+    "register_flax_serialization": "scalify_hlo.frontend.integrations",
     "rescale_state": "scalify_hlo.frontend.rescaling",
     "scaled_array": "scalify_hlo.frontend.scaled_array",
     "scalify": "scalify_hlo.frontend.transform",
@@ -65,4 +66,4 @@ def __dir__() -> list[str]:
 if "jax" in sys.modules:
     # Exported functions with ScaledArrays in their trees can be loaded then: the class must be known before. Where jax
     # has not been imported, as in the command line tools, neither is it here: that halves the time to start.
-    importlib.import_module(f"{__name__}.frontend.scaled_array")
+    importlib.import_module(f"{__name__}.frontend.integrations")

@@ -1,0 +1,31 @@
+"""What other libraries have to be told about ScaledArray."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+from scalify_hlo.frontend.scaled_array import ScaledArray
+
+
+def register_flax_serialization() -> None:
+    """Let `flax.serialization` save and restore ScaledArrays, as dictionaries of data and scale.
+
+    Done by itself when this package is imported after flax; may be called at any time, any number of times.
+    """
+    serialization: Any = importlib.import_module("flax.serialization")
+    serialization.register_serialization_state(ScaledArray, _to_state, _from_state, override=True)
+
+
+def _to_state(x: ScaledArray) -> dict[str, Any]:
+    return {"data": x.data, "scale": x.scale}
+
+
+def _from_state(x: ScaledArray, state: dict[str, Any]) -> ScaledArray:
+    del x
+    return ScaledArray(state["data"], state["scale"])
+
+
+if "flax" in sys.modules:
+    register_flax_serialization()
