@@ -120,9 +120,7 @@ def check_range(
     arrays = draw_inputs(rewritten.original) if arrays is None else [np.asarray(array) for array in arrays]
     ideal_program = to_bytecode(promote_to_f64(as_module(text16)))
     at_scale_one = evaluate(ideal_program, [promote_array(array) for array in arrays])
-    tolerances = [
-        _f16_tolerance(got, ideal) for got, ideal in zip(evaluate(text16, arrays), at_scale_one, strict=True)
-    ]
+    tolerances = [_f16_tolerance(got, ideal) for got, ideal in zip(evaluate(text16, arrays), at_scale_one, strict=True)]
     for variant, cycle in exponents.items():
         splits = _with_scales(arguments, arrays, cycle)
         values = [promote_array(recombine(split.data, split.scale)) for split in splits]
