@@ -41,10 +41,9 @@ def add(r: OpRewrite) -> None:
     fresh = _fresh_term(x, y) if sign > 0 and not r.info(0).is_narrow else None
     if fresh is not None:
         assert fresh.weight is not None
-        scale = settled_average(r, fresh.scale)
+        scale, offset = settled_average(r, fresh.scale)
         bring_together(r, (0, 1), (x, y), scale)
-        moments = fresh.moments.times(1 / fresh.weight.number)
-        return finish_combined(r, scale, moments.shifted(fresh.scale.exponent - scale.exponent))
+        return finish_combined(r, scale, fresh.moments.times(1 / fresh.weight.number).shifted(offset))
     low = lower_degree(x, y, narrow=r.info(0).is_narrow)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -60,8 +59,10 @@ def _fresh_term(x: ScaledValue, y: ScaledValue) -> ScaledValue | None:
     return y if a.of_state else x
 
 
-def settled_average(r: OpRewrite, scale: Scale) -> Scale:
+def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     """The scale of a moving average: that of its new term, which the state forgets its own for.
+
+    Returns it with the power of two by which the new term's scale is larger.
 
     # b m + (1 - b) g, E[g^2] constant: the average has the size of g, whatever m started from
 
@@ -69,20 +70,22 @@ def settled_average(r: OpRewrite, scale: Scale) -> Scale:
     zeros plays no part. A floor keeps the old state from overflowing should the new term's scale collapse.
     """
     if scale.is_constant or not scale.is_scalar:
-        return scale
+        return scale, 0
     power = math.gcd(*(abs(p) for _, p in scale.factors))
     factors = tuple((symbol, p // power) for symbol, p in scale.factors)
     key = ("average", factors)
     cache = r.emit.scope.cache
     exponent = math.floor(scale.exponent / power)
     if key not in cache:
-        if abs(exponent) * power <= r.rewriter.options.slack:
-            exponent = 0  # close enough: no operation for it
-        cache[key] = (exponent, r.emit.maximum([Scale(exponent, factors), Scale(_FLOOR)]))
+        # A small power of two is not worth an operation.
+        kept = exponent if abs(exponent) * power > r.rewriter.options.slack else 0
+        cache[key] = (kept, r.emit.emitted_extremum("maximum", [Scale(kept, factors), Scale(_FLOOR)]))
     # The averages of g and of g^2 share one root.
     found, root = cache[key]
     rest = (exponent - found) * power
-    return (root**power).shifted(rest if abs(rest) > 1.5 * r.rewriter.options.slack else 0)
+    if abs(rest) <= 1.5 * r.rewriter.options.slack:
+        return root**power, rest + scale.exponent - exponent * power
+    return (root**power).shifted(rest), scale.exponent - exponent * power
 
 
 def lower_degree(x: ScaledValue, y: ScaledValue, *, narrow: bool) -> ScaledValue | None:

@@ -14,7 +14,7 @@ from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
 
 # Scales whose constant factors differ by at most this many powers of two are compared as if they did not.
-_NEARLY = 1
+_NEARLY = 2
 
 
 class NeedsScale(Exception):
@@ -314,9 +314,10 @@ class Emitter:
             Scale(0 if abs(scale.exponent - base) <= _NEARLY and scale.factors else scale.exponent - base, scale.factors)
             for scale in distinct
         ]
-        return self._emitted_extremum(name, distinct).shifted(base)
+        return self.emitted_extremum(name, distinct).shifted(base)
 
-    def _emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
+    def emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
+        """The maximum or minimum of unlike scales as one symbol, with all their powers of two in it."""
         key = (name, *distinct)
         depth = max(scale.depth for scale in distinct)
         scope = self.scope
@@ -348,7 +349,7 @@ class Emitter:
             for maximum in scales
             for member in self._members.get(maximum.factors, ())
             for scale in scales
-            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent
+            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent + _NEARLY
         }
         return [scale for scale in scales if scale not in dominated]
 
