@@ -3,13 +3,14 @@
 import os
 
 import click
-from scalify_hlo.tools.command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, version_text
 
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.files import display_name, read_input, write_output
+from scalify_hlo.files import display_name, write_output
 from scalify_hlo.health import report_html, table
 from scalify_hlo.passes.instrument import Instrument
-from scalify_hlo.serialization import parse, recognise
+from scalify_hlo.serialization import parse
+
+from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, read_program, version_text
 
 EPILOG = """
 Arguments are drawn from --seed; those of a rewritten program as (data, scale) pairs of the same values. rms, amax and
@@ -45,7 +46,7 @@ def main(input_path: str, options: Instrument, before: str | None, html_path: st
 
 
 def _load(path: str) -> ir.Module:
-    return parse(recognise(read_input(path), display_name(path)), make_context())
+    return parse(read_program(path), make_context())
 
 
 if __name__ == "__main__":

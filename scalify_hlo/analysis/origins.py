@@ -36,7 +36,7 @@ class Origin:
 
     def root_dims(self, dims: list[int]) -> frozenset[int]:
         """The root's dimensions behind some dimensions of the traced value."""
-        return frozenset().union(*(self.dims[d] for d in dims))
+        return frozenset(root for d in dims for root in self.dims[d])
 
 
 class Origins:

@@ -37,10 +37,10 @@ class UpdateRegion:
     parameters, moments: the two kinds of state, by argument index.
     """
 
-    values: set[ir.Value] = dataclasses.field(default_factory=set)
-    state: dict[int, int] = dataclasses.field(default_factory=dict)
-    parameters: set[int] = dataclasses.field(default_factory=set)
-    moments: set[int] = dataclasses.field(default_factory=set)
+    values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
+    state: dict[int, int] = dataclasses.field(default_factory=dict[int, int])
+    parameters: set[int] = dataclasses.field(default_factory=set[int])
+    moments: set[int] = dataclasses.field(default_factory=set[int])
 
 
 def find_update(module: ir.Module, main: str) -> UpdateRegion:
@@ -92,7 +92,7 @@ class _Finder:
             if _is_tensor(value) and i not in pairs.values() and self.reached(value) and self._computed[value]:
                 by_type.setdefault(value.type, {})[i] = set(self.reached(value) - pairs.keys())
         for candidates in by_type.values():
-            arguments = sorted(set().union(*candidates.values()))
+            arguments = sorted({argument for reached in candidates.values() for argument in reached})
             in_order = dict(zip(arguments, candidates, strict=False))
             if len(arguments) == len(candidates) and all(a in candidates[r] for a, r in in_order.items()):
                 pairs |= in_order
@@ -124,10 +124,10 @@ class _Finder:
         sources = self._sources(value, same_shape=True)
         if sources is None:
             index = self._argument_index(value)
-            found = frozenset() if index is None else frozenset([index])
+            found: frozenset[int] = frozenset() if index is None else frozenset([index])
             self._computed[value] = index is None
         else:
-            found = frozenset().union(*(self.reached(source) for source in sources))
+            found = frozenset(argument for source in sources for argument in self.reached(source))
             self._computed[value] = any(self._computed.get(source, False) for source in sources)
         self._reached[value] = found
         return found

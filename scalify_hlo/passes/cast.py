@@ -156,12 +156,10 @@ def _state_type(argument: int, state: UpdateRegion, chosen: PrecisionPolicy) -> 
 
 def _stamp(main: ir.Operation, state: UpdateRegion) -> None:
     """Mark the arguments that are state, for the report and for later passes."""
-    count = len(main.regions[0].blocks[0].arguments)
-    attributes = (
-        [{named.name: named.attr for named in ir.DictAttr(each)} for each in ir.ArrayAttr(main.attributes["arg_attrs"])]
-        if "arg_attrs" in main.attributes
-        else [{} for _ in range(count)]
-    )
+    attributes: list[dict[str, ir.Attribute]] = [{} for _ in main.regions[0].blocks[0].arguments]
+    if "arg_attrs" in main.attributes:
+        for mine, given in zip(attributes, ir.ArrayAttr(main.attributes["arg_attrs"]), strict=True):
+            mine.update({named.name: named.attr for named in ir.DictAttr(given)})
     for kind, indices in (("parameter", state.parameters), ("moment", state.moments)):
         for i in indices:
             attributes[i][STATE] = ir.StringAttr.get(kind)

@@ -32,7 +32,7 @@ class Held:
     magnitude: float = 0.0
     extreme: bool = False
     in_memory: bool = False
-    versions: dict[tuple[str, bool], ir.Value] = dataclasses.field(default_factory=dict)
+    versions: dict[tuple[str, bool], ir.Value] = dataclasses.field(default_factory=dict[tuple[str, bool], ir.Value])
 
     @property
     def rank(self) -> int:
@@ -73,8 +73,9 @@ def fits(number: float, element: str) -> bool:
 def splat_value(op: ir.Operation) -> float | None:
     """The number that all elements of a `stablehlo.constant` are; None for any other operation."""
     attribute = op.attributes["value"] if op.name == "stablehlo.constant" else None
-    if isinstance(attribute, ir.DenseFPElementsAttr) and attribute.is_splat:
-        return float(ir.FloatAttr(attribute.get_splat_value()).value)
+    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
+        element = attribute.get_splat_value()
+        return float(element.value) if isinstance(element, ir.FloatAttr) else None
     return None
 
 

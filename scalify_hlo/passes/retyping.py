@@ -429,7 +429,8 @@ def _magnitude(op: ir.Operation, operands: Sequence[Held]) -> float:
 def _iota_size(op: ir.Operation) -> float:
     if op.name != "stablehlo.iota":
         return 0.0
-    return float(tensor_info(op.results[0].type).shape[ir.IntegerAttr(op.attributes["iota_dimension"]).value])
+    dimension: int = ir.IntegerAttr(op.attributes["iota_dimension"]).value
+    return float(tensor_info(op.results[0].type).shape[dimension])
 
 
 def _is_identity_call(op: ir.Operation) -> bool:

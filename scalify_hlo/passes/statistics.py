@@ -104,7 +104,7 @@ def _reduce(x: ir.Value, name: str, initial: float, dimensions: "range | list[in
 
 def _vector(value: "ir.Value | float") -> ir.Value:
     type_ = ir.RankedTensorType.get([1], ir.F32Type.get())
-    return _splat(type_, value) if isinstance(value, float) else _op("reshape", type_, value)
+    return _op("reshape", type_, value) if isinstance(value, ir.Value) else _splat(type_, value)
 
 
 def _concatenated(parts: list[ir.Value]) -> ir.Value:

@@ -13,6 +13,8 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.inputs import draw_inputs
 from scalify_hlo.execution.signature import Signature, entry_signature
 from scalify_hlo.passes.cast import Cast
+from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.passes.precision_pipeline import passes_around_scalify
 from scalify_hlo.precision import PRESETS, PrecisionPolicy, policy
 from tests.training_programs import Style, forward_text, train_step_text
 
@@ -269,3 +271,10 @@ def test_a_forward_pass_can_be_computed_in_f16() -> None:
 
 def test_overrides_replace_the_preset_s_types() -> None:
     assert policy("fp16", moments="bf16") == PrecisionPolicy("f16", "f32", "f16", "bf16")
+
+
+def test_a_precision_stands_for_passes_around_scalify() -> None:
+    assert passes_around_scalify("fp16") == ((Cast(precision="fp16"),), ())
+    assert passes_around_scalify("fp8") == ((Cast(precision="fp8"),), (FP8Dots(),))
+    with pytest.raises(ScalifyError, match="unknown precision 'fp9'"):
+        passes_around_scalify("fp9")  # type: ignore[arg-type]

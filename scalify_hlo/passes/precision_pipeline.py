@@ -1,0 +1,15 @@
+"""Which passes a precision stands for, around `scalify`."""
+
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.cast import Cast
+from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.precision import Preset, policy
+
+
+def passes_around_scalify(precision: Preset) -> tuple[tuple[Pass, ...], tuple[Pass, ...]]:
+    """The passes to run before and after `scalify` for a training step written in f32, with default options.
+
+    Raises ScalifyError for an unknown precision.
+    """
+    after = (FP8Dots(),) if policy(precision).fp8_products else ()
+    return (Cast(precision=precision),), after
