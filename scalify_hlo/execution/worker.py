@@ -18,7 +18,7 @@ from scalify_hlo.bindings import ir, passmanager, stablehlo
 from scalify_hlo.diagnostics import collect_diagnostics
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import NARROW_INTEGERS, NUMPY_DTYPES, Array, is_complex, is_float
-from scalify_hlo.execution.modules import as_module
+from scalify_hlo.execution.modules import as_module, operations
 from scalify_hlo.execution.signature import TensorSpec, check_arrays, entry_function, entry_signature, name_entry_main
 
 _LENGTH = struct.Struct("<Q")
@@ -62,6 +62,7 @@ class Program:
         self.results = signature.results
         with self._module.context:
             passmanager.PassManager.parse(_PREPARE).run(self._module.operation)
+            _copy_scattered_operands(self._module)
             _make_results_readable(self._module, self.results)
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
@@ -91,6 +92,16 @@ def _to_attribute(array: Any, spec: TensorSpec) -> Any:
     elif spec.element_type != "i1" and not is_complex(spec.element_type):
         array = array.view(f"u{array.dtype.itemsize}")  # MLIR knows the bits of every type, NumPy not their meaning
     return ir.DenseElementsAttr.get(array, shape=list(array.shape), type=element_type)
+
+
+def _copy_scattered_operands(module: ir.Module) -> None:
+    """The interpreter scatters into its operand's own memory, and other uses of the operand then see the result."""
+    for op in operations(module):
+        if op.name == "stablehlo.scatter":
+            with op.location, ir.InsertionPoint(op):
+                for i in range(len(op.results)):
+                    rank = len(op.operands[i].type.shape)
+                    op.operands[i] = stablehlo.transpose(op.operands[i], list(range(rank)))
 
 
 def _make_results_readable(module: ir.Module, results: Sequence[TensorSpec]) -> None:

@@ -97,6 +97,26 @@ def test_each_operation_is_rounded_once() -> None:
     assert got == 0
 
 
+def test_scatter_leaves_its_operand_alone() -> None:
+    """The interpreter itself scatters into the operand's memory."""
+    module = """
+      func.func @main(%x: tensor<3xf32>, %u: tensor<2xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+        %i = stablehlo.constant dense<[[1], [1]]> : tensor<2x1xi64>
+        %y = stablehlo.negate %x : tensor<3xf32>
+        %0 = "stablehlo.scatter"(%y, %i, %u) ({
+          ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+            %c = stablehlo.add %a, %b : tensor<f32>
+            stablehlo.return %c : tensor<f32>
+        }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+            scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}
+          : (tensor<3xf32>, tensor<2x1xi64>, tensor<2xf32>) -> tensor<3xf32>
+        return %0, %y : tensor<3xf32>, tensor<3xf32>
+      }"""
+    scattered, operand = interpret(module, [np.array([1, 2, 3], np.float32), np.array([10, 20], np.float32)])
+    np.testing.assert_array_equal(scattered, [-1, 28, -3])
+    np.testing.assert_array_equal(operand, [-1, -2, -3])
+
+
 def test_the_only_public_function_runs_when_there_is_no_main() -> None:
     module = """
       func.func private @helper(%x: tensor<2xf32>) -> tensor<2xf32> {
