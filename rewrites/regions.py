@@ -34,7 +34,7 @@ def reduce(r: OpRewrite) -> None:
     for d in dims:
         count *= max(r.info(0).shape[d], 1)
     kept = [d for d in range(r.info(0).rank) if d not in dims]
-    accumulate(r, count, kept)
+    accumulate(r, count, kept, counted=all(r.info(0).shape[d] >= 0 for d in dims))
 
 
 # a window is a small reduction
@@ -44,13 +44,20 @@ def reduce_window(r: OpRewrite) -> None:
     count = 1
     for n in r.attribute_ints("window_dimensions"):
         count *= n
-    accumulate(r, count, None)
+    padded = "padding" in r.op.attributes and not _all_equal(r.op.attributes["padding"], 0)
+    dilated = any(n != 1 for n in r.attribute_ints("base_dilations"))
+    accumulate(r, count, None, counted=not (padded or dilated))
 
 
-def accumulate(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
+def _all_equal(attribute: ir.Attribute, number: int) -> bool:
+    return all(n == number for n in ir.DenseIntElementsAttr(attribute))
+
+
+def accumulate(r: OpRewrite, count: int, kept: Sequence[int] | None, *, counted: bool) -> None:
     """Declare the results of a reduction of `count` elements each by the region of the operation.
 
     kept: the dimensions that remain, for scales with a shape; None when all do.
+    counted: each result is made of exactly `count` elements; else (padding, dynamic sizes) of about as many.
     """
     kind = body_kind(r.op) if len(r.op.results) == 1 else "other"
     if kind == "add":
@@ -58,8 +65,10 @@ def accumulate(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
     elif kind in ("maximum", "minimum", "first", "second"):
         x = _with_initial(r, 0, 1)
         r.result(_without(r, x.scale, kept), x.moments, indifferent=x.indifferent)
-    elif kind == "multiply":
+    elif kind == "multiply" and counted:
         _product(r, count)
+    elif kind == "multiply":
+        on_values(r)
     else:
         _derived(r, kept)
 

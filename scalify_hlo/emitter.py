@@ -101,10 +101,14 @@ class Emitter:
         info = tensor_info(type_)
         if not info.is_static:
             element = ir.RankedTensorType.get([], ir.RankedTensorType(type_).element_type)
-            return self.broadcast_like(self._constant(element, info, value), like)
-        return self._constant(type_, info, value)
+            return self.broadcast_like(self._constant(element, value), like)
+        if info.is_complex:  # the bindings cannot make a complex constant
+            real = self.tensor_type(type_, info.real)
+            parts = (self._constant(real, number) for number in (value, 0.0))
+            return self.op("complex", type_, *parts)
+        return self._constant(type_, value)
 
-    def _constant(self, type_: ir.Type, info: TensorInfo, value: float) -> ir.Value:
+    def _constant(self, type_: ir.Type, value: float) -> ir.Value:
         key = ("constant", type_, value)
         scope = self.scope
         while not scope.isolated and scope.parent is not None:
@@ -113,12 +117,8 @@ class Emitter:
             scope = scope.parent
         found = scope.cache.get(key)
         if found is None:
-            if info.is_complex:
-                part = self.element_type(info.real)
-                attribute = ir.Attribute.parse(f"dense<({value:.17e}, 0.0)> : {type_}", part.context)
-            else:
-                element = ir.RankedTensorType(type_).element_type
-                attribute = ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(element, value))
+            element = ir.RankedTensorType(type_).element_type
+            attribute = ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(element, value))
             ip = ir.InsertionPoint.at_block_begin(scope.block)
             op = ir.Operation.create("stablehlo.constant", [type_], [], {"value": attribute}, loc=self.location, ip=ip)
             scope.emitted.append(op)
@@ -226,8 +226,8 @@ class Emitter:
     def _emit_scale(self, scale: Scale) -> ir.Value:
         if not scale.factors:
             if -149 <= scale.exponent <= 127:
-                return self._constant(self.scalar, tensor_info(self.scalar), 2.0**scale.exponent)
-            return self._constant(self.scalar, tensor_info(self.scalar), 0.0 if scale.exponent < 0 else float("inf"))
+                return self._constant(self.scalar, 2.0**scale.exponent)
+            return self._constant(self.scalar, 0.0 if scale.exponent < 0 else float("inf"))
         if scale.exponent:
             product = self.scale_value(Scale(0, scale.factors))
             # Far exponents in two steps: 2^-200 is no f32, but 2^-100 * (2^-100 * s) may well be.
@@ -423,10 +423,12 @@ class Emitter:
                 self.tensor_type(data.type, "f32")), exponent), info.element)  # fmt: skip
         source, total = data, exponent
         low, high = info.min_exponent, info.max_exponent
+        if info.is_complex:  # multiplied by f32 scale values
+            low, high = max(low, -126), min(high, 127)
         while exponent:
             step = max(low, min(high, exponent))
             if info.is_complex:
-                data = self._scaled_by("multiply", data, self._constant(self.scalar, tensor_info(self.scalar), 2.0**step))
+                data = self._scaled_by("multiply", data, self._constant(self.scalar, 2.0**step))
             else:
                 data = self.op("multiply", data.type, data, self.splat(data, 2.0**step))
             exponent -= step

@@ -5,6 +5,7 @@ meet a scaled value cost nothing.
 """
 
 import math
+import re
 
 import numpy as np
 
@@ -65,6 +66,8 @@ class FactFinder:
             return UNKNOWN
         op = owner.operation
         name = op.name
+        if name == "stablehlo.constant" and tensor_info(value.type).is_complex:
+            return _of_complex(op)
         if name == "stablehlo.constant":
             return _of_dense(op.attributes["value"], value.type)
         if name in _MOVES:
@@ -131,6 +134,13 @@ def _of_dense(attribute: ir.Attribute, type_: ir.Type) -> PlainFacts:
     if not finite.any():
         return PlainFacts(indifferent=True)
     return PlainFacts(moments=_moments_of(finite))
+
+
+def _of_complex(op: ir.Operation) -> PlainFacts:
+    """Zeros are indifferent to scale; of other complex constants nothing is known. The bindings cannot read them."""
+    text = op.get_asm(large_elements_limit=1)
+    match = re.search(r"dense<\(([^,()]+),([^,()]+)\)>", text)
+    return PlainFacts(indifferent=True) if match and float(match[1]) == 0 == float(match[2]) else UNKNOWN
 
 
 def _moments_of(array: np.ndarray) -> Moments:
