@@ -1,0 +1,43 @@
+"""The Python snippets of the documentation run, those of a page one after the other."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+PAGES = ["frontend.md", "extending.md"]
+NOTEBOOKS = ["quickstart.ipynb"]
+
+
+def run(program):
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_snippets(page):
+    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+    assert blocks
+    run("\n".join(blocks))
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_notebook(notebook):
+    """Every cell runs and prints what is stored as its output."""
+    content = json.loads((DOCS / notebook).read_text())
+    cells = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
+    program = "\n".join(f"{''.join(cell['source'])}\nprint('\\x1e', end='')" for cell in cells)
+    printed = run(program).split("\x1e")[:-1]
+    stored = ["".join("".join(output["text"]) for output in cell["outputs"]) for cell in cells]
+    assert printed == stored
+
+
+@pytest.mark.parametrize("page", [*PAGES, "migration.md"])
+def test_links(page):
+    for target in re.findall(r"\]\(([^)#]+)", (DOCS / page).read_text()):
+        assert (DOCS / target).exists(), target

@@ -1,0 +1,55 @@
+"""Rules of third parties: a distribution with an entry point in the group `scalify_hlo.rules`."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+PLUGIN = pathlib.Path(__file__).parent / "plugin" / "example_rules.py"
+MODULE = """
+func.func @main(%x: tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {
+  %0 = stablehlo.custom_call @example.double(%x) : (tensor<4xf16>) -> tensor<4xf16>
+  %1 = stablehlo.composite "example.square" %0 {decomposition = @square} : (tensor<4xf16>) -> tensor<4xf16>
+  return %0, %1 : tensor<4xf16>, tensor<4xf16>
+}
+func.func private @square(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = stablehlo.multiply %x, %x : tensor<4xf16>
+  return %0 : tensor<4xf16>
+}
+"""
+PROGRAM = "import sys, scalify_hlo as sc; print(sc.rewrite_module(sys.stdin.read()))"
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """A directory laid out as pip lays out an installed distribution."""
+    shutil.copy(PLUGIN, tmp_path)
+    info = tmp_path / "example_rules-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: example-rules\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[scalify_hlo.rules]\nexample = example_rules\n")
+    return tmp_path
+
+
+def rewrite(*path):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*map(str, path), *sys.path])}
+    return subprocess.run([sys.executable, "-c", PROGRAM], input=MODULE, text=True, capture_output=True,
+                          env=environment, check=False)  # fmt: skip
+
+
+def test_with_the_plugin(installed):
+    done = rewrite(installed)
+    assert done.returncode == 0, done.stderr
+    # The scale goes through the one and is squared by the other; both see the data alone.
+    assert "stablehlo.custom_call @example.double(%arg0)" in done.stdout
+    assert 'stablehlo.composite "example.square" %0 {decomposition = @square}' in done.stdout
+    assert "stablehlo.multiply %arg1, %arg1 : tensor<f32>" in done.stdout
+
+
+def test_without_the_plugin():
+    done = rewrite()
+    assert done.returncode != 0
+    assert "no scale rule for custom call 'example.double'" in done.stderr
