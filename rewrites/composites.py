@@ -41,7 +41,7 @@ def composite(r: OpRewrite) -> None:
     if all(x is None for x in r.inputs):
         return None
     callee = ir.FlatSymbolRefAttr(r.op.attributes["decomposition"]).value
-    signature, factors = call_signature(r.rewriter, list(r.op.operands), r.inputs)
+    signature, factors = call_signature(r.rewriter, callee, list(r.op.operands), r.inputs)
     return call_specialised(r, r.rewriter.functions.specialise(callee, signature), factors)
 
 

@@ -26,7 +26,7 @@ def call(r: OpRewrite) -> None:
 
         return composite(r)
     callee = ir.FlatSymbolRefAttr(r.op.attributes["callee"]).value
-    signature, factors = call_signature(r.rewriter, list(r.op.operands), r.inputs)
+    signature, factors = call_signature(r.rewriter, callee, list(r.op.operands), r.inputs)
     special = r.rewriter.functions.specialise(callee, signature)
     return call_specialised(r, special, factors)
 

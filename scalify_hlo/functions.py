@@ -296,17 +296,19 @@ def retype(function: ir.Operation) -> None:
 
 
 def call_signature(
-    rewriter: Rewriter, operands: Sequence[ir.Value], inputs: Sequence[ScaledValue | None]
+    rewriter: Rewriter, callee: str, operands: Sequence[ir.Value], inputs: Sequence[ScaledValue | None]
 ) -> tuple[Signature, list[Scale]]:
-    """The signature of a call and the run-time factors, in order, that it may have to pass."""
+    """The signature of a call of `callee` and the run-time factors, in order, that it may have to pass."""
     functions = rewriter.functions
+    arguments = functions.by_name[callee].regions[0].blocks[0].arguments
     factors: list[Scale] = []
     everywhere: list[bool] = []
     index: dict[Any, int] = {}
     parameters: list[Parameter] = []
-    for operand, scaled in zip(operands, inputs, strict=True):
+    for operand, scaled, argument in zip(operands, inputs, arguments, strict=True):
         if scaled is None:
-            facts = rewriter.facts_of(operand) if tensor_info(operand.type).carries_scale else PlainFacts()
+            matters = tensor_info(operand.type).carries_scale or _becomes_float(argument)
+            facts = rewriter.facts_of(operand) if matters else PlainFacts()
             parameters.append(PlainParameter(facts))
             continue
         factor = None
@@ -325,6 +327,15 @@ def call_signature(
             )
         )
     return tuple(parameters), factors
+
+
+def _becomes_float(argument: ir.Value) -> bool:
+    """Whether a function converts its argument to a float, as JAX's functions do with Python numbers (where, pad)."""
+    return any(
+        use.owner.operation.name == "stablehlo.convert"
+        and tensor_info(use.owner.operation.results[0].type).carries_scale
+        for use in argument.uses
+    )
 
 
 def coarse(moments: Moments) -> Moments:
