@@ -146,12 +146,12 @@ def _derived(r: OpRewrite, kept: Sequence[int] | None) -> None:
     return r.erase()
 
 
-def on_values(r: OpRewrite, moments: Moments = UNIT) -> None:
+def on_values(r: OpRewrite, moments: Moments = UNIT, scales: Sequence[Scale] | None = None) -> None:
     """Compute on values, in types wide enough for them, the region included.
 
-    Beside data of a narrow type, result i keeps the scale of operand i, unless that is smaller than 1.
+    scales: of the results beside data of a narrow type; by default that of operand i, unless it is smaller than 1.
     """
-    scales = [_growing_scale(r, i) for i in range(len(r.op.results))]
+    scales = scales or [_growing_scale(r, i) for i in range(len(r.op.results))]
     narrow = any(tensor_info(v.type).is_narrow for v in [*r.op.operands, *r.op.results])
     for i, found in enumerate(r.inputs):
         if found is not None:
@@ -193,26 +193,30 @@ def scatter(r: OpRewrite) -> None:
         live = u if x.indifferent else x
         return finish_combined(r, combined(r, pairs[0], (x, u)), live.moments)
     if kind == "multiply":
-        return on_values(r)
-    scales: list[Scale | None] = [None] * count
-    members: dict[int, ScaledValue] = {}
-    for i, pair in enumerate(pairs):
-        if r.inputs[pair[0]] is not None or r.inputs[pair[1]] is not None:
-            scale = r.aligned(pair)
-            members[i] = ScaledValue(r.operand(pair[0]), scale)
-            scales[i] = open_scale(r.rewriter)
+        x, u = (r.scaled(i) for i in pairs[0])
+        return on_values(r, scales=[r.emit.maximum([x.scale, x.scale * u.scale])])
+    scales: list[Scale | None] = [
+        open_scale(r.rewriter) if r.inputs[i] is not None or r.inputs[j] is not None else None for i, j in pairs
+    ]
     copy = with_body(r.rewriter, r.op, [*scales, *scales], scales)
     if copy is None:
-        for i, member in members.items():
-            for j in pairs[i]:
-                r.inputs[j] = ScaledValue(r.operand(j), member.scale)
-        return on_values(r)
+        return on_values(r, scales=[_live_scale(r, pair) for pair in pairs])
+    members = {i: r.aligned(pair) for i, pair in enumerate(pairs) if scales[i] is not None}
+    copy.move_before(r.op)
+    for i in range(len(r.inputs)):
+        copy.operands[i] = r.operand(i)
     for i, value in enumerate(copy.results):
         if i in members:
-            r.result(members[i].scale, index=i, data=value)
+            r.result(members[i], index=i, data=value)
         else:
             r.op.results[i].replace_all_uses_with(value)
     return r.erase()
+
+
+def _live_scale(r: OpRewrite, pair: tuple[int, int]) -> Scale:
+    """The scale of what is not replaced; of the updates where that is indifferent to scale."""
+    x, u = (r.scaled(i) for i in pair)
+    return u.scale if x.indifferent else x.scale
 
 
 # the source is scattered to where the operand, at any scale, is selected
