@@ -19,20 +19,18 @@ import collections
 import dataclasses
 from typing import ClassVar, Literal
 
-from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.globs import matches
 from scalify_hlo.passes.base import Pass
-from scalify_hlo.types import LARGEST, tensor_info
+from scalify_hlo.passes.fp8_quantise import Quantiser, rescale
+from scalify_hlo.types import tensor_info
 
 # (element type of values, element type of gradients)
 _FORMATS = {"ocp": ("f8E4M3FN", "f8E5M2"), "fnuz": ("f8E4M3FNUZ", "f8E5M2FNUZ")}
 _RESULT_TYPES = ("f32", "bf16", "f16")
-# Operations that only move elements: the conversion goes before them, so that all readers share one.
-_MOVEMENTS = ("stablehlo.transpose", "stablehlo.reshape")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +56,9 @@ class FP8Dots(Pass):
     formats: Literal["ocp", "fnuz"] = "ocp"
     # Format of gradient operands: E5M2 for range, or E4M3 for precision where gradients are well scaled.
     gradients: Literal["e5m2", "e4m3"] = "e5m2"
+    # "none": operands are of unit size, as scalify's data are. "current": each is first multiplied by the power of two
+    # that its largest magnitude allows, which reads it once more (TransformerEngine's recipe, for comparison).
+    scaling: Literal["none", "current"] = "none"
     # Products that may accumulate in the tensor cores' reduced-precision adder (XLA: precision DEFAULT).
     fast_accumulation: Literal["forward", "all", "none"] = "forward"
     # A GPU whose matrix units must have the formats (h100, mi300x, ...); "" checks nothing.
@@ -73,11 +74,13 @@ class FP8Dots(Pass):
             raise ScalifyError(f"unknown FP8 formats '{self.formats}'; known are {', '.join(_FORMATS)}")
         if self.gradients not in ("e5m2", "e4m3"):
             raise ScalifyError(f"unknown gradient format '{self.gradients}'; known are e5m2, e4m3")
+        if self.scaling not in ("none", "current"):
+            raise ScalifyError(f"unknown scaling '{self.scaling}'; known are none, current")
         self._check_target()
         with module.context, ir.Location.unknown(module.context):
             products = matrix_products(module)
             self._check_patterns(products, remarks)
-            quantiser = _Quantiser()
+            quantiser = Quantiser(current_scaling=self.scaling == "current")
             count: collections.Counter[str] = collections.Counter()
             for product in products:
                 reason = self._reason_to_skip(product)
@@ -139,98 +142,23 @@ class FP8Dots(Pass):
 
     # --- rewriting --------------------------------------------------------------------------------------------
 
-    def _convert(self, product: MatrixProduct, quantiser: "_Quantiser") -> str:
+    def _convert(self, product: MatrixProduct, quantiser: Quantiser) -> str:
         """Replaces the operands; returns the formats, for the report."""
         values, gradients = _FORMATS[self.formats]
         if self.gradients == "e4m3":
             gradients = values
-        names: list[str] = []
-        for i, operand in enumerate(product.operands):
-            element = gradients if operand.is_gradient else values
-            product.op.operands[i] = quantiser.quantised(operand.value, element)
-            names.append(element[2:6])
+        elements = [gradients if operand.is_gradient else values for operand in product.operands]
+        lhs, rhs = (
+            quantiser.quantised(operand.value, element)
+            for operand, element in zip(product.operands, elements, strict=True)
+        )
+        product.op.operands[0], product.op.operands[1] = lhs.value, rhs.value
+        rescale(product.op, (lhs, rhs))
         backward = product.kind != "forward"
         fast = self.fast_accumulation == "all" or (self.fast_accumulation == "forward" and not backward)
         precision = f"#stablehlo<precision {'DEFAULT' if fast else 'HIGHEST'}>"
         product.op.attributes["precision_config"] = ir.Attribute.parse(f"[{precision}, {precision}]")
-        return " x ".join(names)
-
-
-class _Quantiser:
-    """Saturating conversions, one per value and format, each placed right after the value."""
-
-    def __init__(self) -> None:
-        self._done: dict[tuple[ir.Value, str], ir.Value] = {}
-        self._bounds: dict[tuple[ir.Block, ir.Type, float], ir.Value] = {}
-
-    def quantised(self, value: ir.Value, element: str) -> ir.Value:
-        """`value` clamped to the finite range of `element` and converted to it."""
-        key = (value, element)
-        if key not in self._done:
-            op = defining_op(value)
-            if op is not None and op.name in _MOVEMENTS:
-                self._done[key] = self._moved(op, self.quantised(op.operands[0], element))
-            elif op is not None and _widens(op):
-                self._done[key] = self.quantised(op.operands[0], element)
-            else:
-                self._done[key] = self._saturated(value, element)
-        return self._done[key]
-
-    def _moved(self, op: ir.Operation, operand: ir.Value) -> ir.Value:
-        """A copy of a transpose or reshape, on another element type."""
-        copy = op.clone(ip=_after(op.results[0]))
-        copy.operands[0] = operand
-        copy.results[0].set_type(_with_element(op.results[0].type, ir.RankedTensorType(operand.type).element_type))
-        return copy.results[0]
-
-    def _saturated(self, value: ir.Value, element: str) -> ir.Value:
-        largest = LARGEST[element]
-        operands = [self._bound(value, -largest), value, self._bound(value, largest)]
-        location, ip = _location(value), _after(value)
-        clamped = ir.Operation.create("stablehlo.clamp", [value.type], operands, loc=location, ip=ip).results[0]
-        narrow = _with_element(value.type, ir.Type.parse(element))
-        return ir.Operation.create("stablehlo.convert", [narrow], [clamped], loc=location, ip=ip).results[0]
-
-    def _bound(self, value: ir.Value, bound: float) -> ir.Value:
-        """A scalar constant of the element type of `value`, at the start of its block."""
-        op = defining_op(value)
-        block = ir.BlockArgument(value).owner if op is None else op.block
-        scalar = ir.RankedTensorType.get([], ir.RankedTensorType(value.type).element_type)
-        key = (block, scalar, bound)
-        if key not in self._bounds:
-            attribute = ir.DenseElementsAttr.get_splat(scalar, ir.FloatAttr.get(scalar.element_type, bound))
-            self._bounds[key] = ir.Operation.create(
-                "stablehlo.constant", [scalar], attributes={"value": attribute}, loc=_location(value),
-                ip=ir.InsertionPoint.at_block_begin(block),
-            ).results[0]  # fmt: skip
-        return self._bounds[key]
-
-
-def _after(value: ir.Value) -> ir.InsertionPoint:
-    """The earliest point at which `value` and constants can be read."""
-    op = defining_op(value)
-    if op is not None:
-        return ir.InsertionPoint.after(op)
-    block = ir.BlockArgument(value).owner
-    return ir.InsertionPoint(next(op for op in block.operations if op.operation.name != "stablehlo.constant"))
-
-
-def _location(value: ir.Value) -> ir.Location:
-    op = defining_op(value)
-    return ir.BlockArgument(value).location if op is None else op.location
-
-
-def _with_element(type_: ir.Type, element: ir.Type) -> ir.Type:
-    tensor = ir.RankedTensorType(type_)
-    return ir.RankedTensorType.get(tensor.shape, element, tensor.encoding)
-
-
-def _widens(op: ir.Operation) -> bool:
-    """f16 or bf16 to f32: the narrow value is the same and cheaper to read."""
-    if op.name != "stablehlo.convert":
-        return False
-    source, result = (tensor_info(value.type).element for value in (op.operands[0], op.results[0]))
-    return result == "f32" and source in ("f16", "bf16")
+        return " x ".join(element[2:6] for element in elements)
 
 
 def _named(product: MatrixProduct, patterns: tuple[str, ...]) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
+from scalify_hlo.passes.emission import with_element
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 WIDE = "f32"
@@ -77,12 +78,6 @@ def splat_value(op: ir.Operation) -> float | None:
         element = attribute.get_splat_value()
         return float(element.value) if isinstance(element, ir.FloatAttr) else None
     return None
-
-
-def with_element(type_: ir.Type, element: str) -> ir.Type:
-    """A tensor type with another element type."""
-    tensor = ir.RankedTensorType(type_)
-    return ir.RankedTensorType.get(tensor.shape, ir.Type.parse(element), tensor.encoding)
 
 
 def convert(value: ir.Value, element: str) -> ir.Value:

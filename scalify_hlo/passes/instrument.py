@@ -17,6 +17,7 @@ from scalify_hlo.bindings import ir, passmanager, register_inliner
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.globs import matches
 from scalify_hlo.health_layout import MAXIMA, NAMES, SUMS
+from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.statistics import Statistics, combine, nothing, statistics
 from scalify_hlo.signature import public_function
@@ -270,11 +271,6 @@ def _return_rows(module: ir.Module, main: ir.Operation, rows: Sequence[_Row]) ->
 
 def _stacked(values: Sequence[ir.Value]) -> ir.Value:
     """Vectors of one length as the rows of a matrix."""
-    tensor = ir.RankedTensorType(values[0].type)
-    row = ir.RankedTensorType.get([1, *tensor.shape], tensor.element_type)
-    rows = [ir.Operation.create("stablehlo.reshape", [row], [value]).results[0] for value in values]
-    if len(rows) == 1:
-        return rows[0]
-    whole = ir.RankedTensorType.get([len(rows), *tensor.shape], tensor.element_type)
-    dimension = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
-    return ir.Operation.create("stablehlo.concatenate", [whole], rows, {"dimension": dimension}).results[0]
+    (size,) = tensor_info(values[0].type).shape
+    row = emit.tensor_type((1, size), "f32")
+    return emit.concatenate([emit.op("reshape", row, value) for value in values])

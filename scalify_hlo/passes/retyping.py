@@ -21,7 +21,8 @@ from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.passes import precision_kinds as kinds
-from scalify_hlo.passes.held_values import EXTREME, WIDE, Held, fits, splat_value, with_element
+from scalify_hlo.passes.emission import with_element
+from scalify_hlo.passes.held_values import EXTREME, WIDE, Held, fits, splat_value
 from scalify_hlo.precision import PrecisionPolicy
 from scalify_hlo.types import tensor_info
 

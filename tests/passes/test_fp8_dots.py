@@ -164,3 +164,24 @@ def test_mistakes_get_one_line(options: FP8Dots, message: str) -> None:
 def test_an_exclude_pattern_without_a_match_is_a_warning() -> None:
     _, remarks = convert(train_step_text(), FP8Dots(exclude=("*router*",)))
     assert any(r.severity == "warning" and "*router*" in r.message for r in remarks)
+
+
+@pytest.mark.parametrize("exponent", [-40, 0, 30])
+def test_current_scaling_brings_any_size_into_range(exponent: int) -> None:
+    options = FP8Dots(head=True, scaling="current")
+    text, _ = convert(DOT.replace("TYPE", "f32"), options)
+    generator = np.random.default_rng(1)
+    x = (generator.normal(size=(16, 32)) * 2.0**exponent).astype(np.float32)
+    w = generator.normal(size=(32, 48)).astype(np.float32)
+    (result,) = xla.compile(text)([x, w])
+    wide = []
+    for a in (x, w):
+        scale = 2.0 ** np.floor(np.log2(448 / np.abs(a).max()))
+        wide.append((a * scale).astype(np.float32).astype(ml_dtypes.float8_e4m3fn).astype(np.float64) / scale)
+    np.testing.assert_allclose(result, wide[0] @ wide[1], rtol=1e-6, atol=1e-5 * 2.0**exponent)
+
+
+def test_current_scaling_of_zeros_is_zero() -> None:
+    text, _ = convert(DOT.replace("TYPE", "f16"), FP8Dots(head=True, scaling="current"))
+    (result,) = xla.compile(text)([np.zeros((16, 32), np.float16), np.ones((32, 48), np.float16)])
+    assert result.dtype == np.float16 and not result.any()

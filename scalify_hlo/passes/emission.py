@@ -1,0 +1,83 @@
+"""Small StableHLO building blocks. All need a current insertion point and location."""
+
+from collections.abc import Iterable
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
+
+
+def op(name: str, type_: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+    """`stablehlo.<name>` with one result."""
+    return ir.Operation.create(f"stablehlo.{name}", [type_], operands, attributes).results[0]
+
+
+def tensor_type(shape: Iterable[int], element: str) -> ir.Type:
+    """tensor<shape x element>."""
+    return ir.RankedTensorType.get(list(shape), ir.Type.parse(element))
+
+
+def with_element(type_: ir.Type, element: str) -> ir.Type:
+    """A tensor type with another element type."""
+    tensor = ir.RankedTensorType(type_)
+    return ir.RankedTensorType.get(tensor.shape, ir.Type.parse(element), tensor.encoding)
+
+
+def convert(value: ir.Value, element: str) -> ir.Value:
+    """`value` in an element type; itself where it has it."""
+    if tensor_info(value.type).element == element:
+        return value
+    return op("convert", with_element(value.type, element), value)
+
+
+def splat(type_: ir.Type, number: float) -> ir.Value:
+    """A float constant whose elements are all `number`."""
+    attribute = ir.FloatAttr.get(ir.RankedTensorType(type_).element_type, number)
+    return op("constant", type_, value=ir.DenseElementsAttr.get_splat(type_, attribute))
+
+
+def integer_splat(type_: ir.Type, number: int) -> ir.Value:
+    """An integer constant whose elements are all `number`."""
+    attribute = ir.IntegerAttr.get(ir.RankedTensorType(type_).element_type, number)
+    return op("constant", type_, value=ir.DenseElementsAttr.get_splat(type_, attribute))
+
+
+def broadcast(scalar: ir.Value, like: ir.Value) -> ir.Value:
+    """A rank-0 tensor at the (static) shape of another."""
+    type_ = tensor_type(tensor_info(like.type).shape, tensor_info(scalar.type).element)
+    return op("broadcast_in_dim", type_, scalar, broadcast_dimensions=ir.DenseI64ArrayAttr.get([]))
+
+
+def compare(a: ir.Value, b: ir.Value, direction: str, kind: str = "FLOAT") -> ir.Value:
+    """tensor<i1>: a `direction` b, elementwise."""
+    return op(
+        "compare", tensor_type(tensor_info(a.type).shape, "i1"), a, b,
+        comparison_direction=ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>"),
+        compare_type=ir.Attribute.parse(f"#stablehlo<comparison_type {kind}>"),
+    )  # fmt: skip
+
+
+def reduce(x: ir.Value, name: str, initial: float, dimensions: Iterable[int] | None = None) -> ir.Value:
+    """A float tensor reduced by `stablehlo.<name>` along some dimensions, by default all."""
+    info = tensor_info(x.type)
+    dims = list(range(info.rank)) if dimensions is None else list(dimensions)
+    if not dims:
+        return x
+    scalar = tensor_type((), info.element)
+    kept = tensor_type([n for d, n in enumerate(info.shape) if d not in dims], info.element)
+    attributes = {"dimensions": ir.DenseI64ArrayAttr.get(dims)}
+    reduction = ir.Operation.create("stablehlo.reduce", [kept], [x, splat(scalar, initial)], attributes, regions=1)
+    location = ir.Location.current
+    block = ir.Block.create_at_start(reduction.regions[0], [scalar, scalar], [location, location])
+    with ir.InsertionPoint(block):
+        ir.Operation.create("stablehlo.return", [], [op(name, scalar, *block.arguments)])
+    return reduction.results[0]
+
+
+def concatenate(parts: list[ir.Value]) -> ir.Value:
+    """Tensors joined along their first dimension; one alone is itself."""
+    if len(parts) == 1:
+        return parts[0]
+    info = tensor_info(parts[0].type)
+    rows = sum(tensor_info(part.type).shape[0] for part in parts)
+    dimension = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    return op("concatenate", tensor_type((rows, *info.shape[1:]), info.element), *parts, dimension=dimension)
