@@ -49,7 +49,7 @@ def _widen_operation(emit: "Emitter", functions: "FunctionTable", op: ir.Operati
     for name, key in (("func.call", "callee"), ("stablehlo.composite", "decomposition")):
         if op.name == name:
             callee = ir.FlatSymbolRefAttr(op.attributes[key]).value
-            op.attributes[key] = ir.FlatSymbolRefAttr.get(_widened_function(emit, functions, callee))
+            op.attributes[key] = ir.FlatSymbolRefAttr.get(widened_function(emit, functions, callee))
     _widen_values(emit, op.results)
     for region in op.regions:
         for block in region.blocks:
@@ -80,7 +80,7 @@ def _widen_constant(emit: "Emitter", op: ir.Operation) -> ir.Attribute:
     raise Unsupported("a region that has to be computed in f32 holds a dense constant of a narrow type")
 
 
-def _widened_function(emit: "Emitter", functions: "FunctionTable", callee: str) -> str:
+def widened_function(emit: "Emitter", functions: "FunctionTable", callee: str) -> str:
     """The name of a copy of a private function in f32; made on first use."""
     name = f"{callee}_in_f32"
     if name not in functions.by_name:
