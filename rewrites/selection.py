@@ -111,29 +111,34 @@ def bounded(r: OpRewrite, indices: tuple[int, ...], x: ScaledValue, bound: float
 
     # clamp(m a, s x, m b) = m clamp(a, x s/m, b), m = min(s, |bound|): where x s/m overflows, b takes its place
     """
-    scale = r.emit.minimum([x.scale, Scale(math.floor(math.log2(bound)))])
-    members = tuple(r.scaled(i) for i in indices)
-    bring_together(r, indices, members, scale)
-    finish_combined(r, scale, x.moments)
+    at_scale(r, indices, r.emit.minimum([x.scale, Scale(math.floor(math.log2(bound)))]), x.moments)
+
+
+def at_scale(r: OpRewrite, indices: tuple[int, ...], scale: Scale, moments: Moments) -> None:
+    """Bring members to a scale and declare the result."""
+    bring_together(r, indices, tuple(r.scaled(i) for i in indices), scale)
+    finish_combined(r, scale, moments)
 
 
 # clamp(s a, s x, s b) = s clamp(a, x, b)
 @rule("clamp", family="selection", law="clamp(s a, s x, s b) = s clamp(a, x, b)",
-      scale="max of all three; min(s, bound) for constant bounds", shaped=True)  # fmt: skip
+      scale="max of the bounds'; min(s, bound) where constant bounds enclose 0",
+      note="what leaves the data's range on the way to that scale lies beyond a bound", shaped=True)  # fmt: skip
 def clamp(r: OpRewrite) -> None:
     for i in range(3):
         if r.scaled(i).scale.shape:
             r.inputs[i] = flat = to_rank_0(r.rewriter, r.scaled(i))
             r.set_operand(i, flat.data)
     x = r.scaled(1)
-    ends = [r.splat(i) for i in (0, 2)]
-    if x.indifferent or x.scale.is_constant or any(e is None or math.isinf(e) for e in ends):
-        members = tuple(r.scaled(i) for i in range(3))
-        return finish_combined(r, combined(r, (0, 1, 2), members), x.moments)
-    bound = max(abs(e) for e in ends if e is not None)
-    if bound == 0:
+    members = tuple(r.scaled(i) for i in range(3))
+    low, high = (r.splat(i) for i in (0, 2))
+    if low == high == 0:
         return on_values(r)
-    return bounded(r, (0, 1, 2), x, bound)
+    if low is not None and high is not None and -math.inf < low <= 0 <= high < math.inf and not x.scale.is_constant:
+        return bounded(r, (0, 1, 2), x, max(-low, high))
+    if any(m.indifferent for m in members):
+        return finish_combined(r, combined(r, (0, 1, 2), members), x.moments)
+    return at_scale(r, (0, 1, 2), r.common_scale((members[0], members[2])), x.moments)
 
 
 @rule("concatenate", **_LAW)
