@@ -79,8 +79,7 @@ def constant(number: float, shape: Sequence[int]) -> Bounded:
 def rounded(value: Floats, error: Floats, exponent: float, degree: int) -> Bounded:
     """The result of one operation: adds its rounding and the smallest step of its data. Raises InadmissibleError."""
     finite = np.isfinite(value)
-    with np.errstate(invalid="ignore"):
-        error = error + ROUNDOFF * np.abs(value) + 2.0 ** (exponent + SMALLEST_STEP + SLACK)
+    error = error + ROUNDOFF * np.abs(value) + 2.0 ** (exponent + SMALLEST_STEP + SLACK)
     error = np.where(np.isnan(error), np.inf, error)
     return _admissible(Bounded(value, np.where(finite | (error == np.inf), error, 0.0), exponent, degree))
 
@@ -112,23 +111,20 @@ def joined(*members: Bounded) -> tuple[float, int]:
 
 
 def add(x: Bounded, y: Bounded, sign: int = 1) -> Bounded:
-    with np.errstate(invalid="ignore"):
-        return rounded(x.value + sign * y.value, x.error + y.error, *joined(x, y))
+    return rounded(x.value + sign * y.value, x.error + y.error, *joined(x, y))
 
 
 def multiply(x: Bounded, y: Bounded) -> Bounded:
-    with np.errstate(invalid="ignore"):
-        error = np.abs(x.value) * y.error + np.abs(y.value) * x.error + x.error * y.error
-        value = x.value * y.value
+    error = np.abs(x.value) * y.error + np.abs(y.value) * x.error + x.error * y.error
+    value = x.value * y.value
     return rounded(value, error, x.exponent + y.exponent, x.degree + y.degree)
 
 
 def reciprocal_error(y: Bounded) -> tuple[Floats, Floats]:
     """1/y and its error; infinite where y may be zero."""
     room = np.abs(y.value) - y.error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = 1 / y.value
-        error = np.where(room > 0, y.error / (np.abs(y.value) * room), np.inf)
+    inverse = 1 / y.value
+    error = np.where(room > 0, y.error / (np.abs(y.value) * room), np.inf)
     return inverse, error
 
 
@@ -136,8 +132,7 @@ def divide(x: Bounded, y: Bounded) -> Bounded:
     if (y.value == 0).any():
         raise InadmissibleError("division by zero")
     inverse, error = reciprocal_error(y)
-    with np.errstate(invalid="ignore"):
-        total = np.abs(x.value) * error + np.abs(inverse) * x.error + error * x.error
+    total = np.abs(x.value) * error + np.abs(inverse) * x.error + error * x.error
     return rounded(x.value * inverse, total, x.exponent - y.exponent, x.degree + y.degree)
 
 
@@ -145,10 +140,9 @@ def monotone(
     x: Bounded, function: Callable[[Floats], Floats], exponent: float, degree: int, low: float = -np.inf
 ) -> Bounded:
     """A monotone function: its error is what it does to the ends of the interval. Unknown where that leaves `low`."""
-    with np.errstate(all="ignore"):
-        value = function(x.value)
-        ends = [function(x.value - x.error), function(x.value + x.error)]
-        error = np.maximum(*(np.abs(end - value) for end in ends))
+    value = function(x.value)
+    ends = [function(x.value - x.error), function(x.value + x.error)]
+    error = np.maximum(*(np.abs(end - value) for end in ends))
     if np.isnan(value).any() or (x.value < low).any():
         raise InadmissibleError("outside the domain")
         error = np.where((x.value - x.error < low) | np.isnan(error), np.inf, error)
@@ -175,8 +169,7 @@ def running_sum(x: Bounded, axis: int) -> Bounded:
 def contracted(x: Bounded, y: Bounded, product: Callable[[Floats, Floats], Floats]) -> Bounded:
     """A sum of products: `product` is bilinear."""
     ax, ay = np.abs(x.value), np.abs(y.value)
-    with np.errstate(invalid="ignore"):
-        error = product(ax, y.error) + product(x.error, ay) + product(x.error, y.error)
+    error = product(ax, y.error) + product(x.error, ay) + product(x.error, y.error)
     return rounded(product(x.value, y.value), error, x.exponent + y.exponent, x.degree + y.degree)
 
 
@@ -205,14 +198,12 @@ def assembled(function: Callable[..., Floats], *members: Bounded) -> Bounded:
 def select(p: Predicate, x: Bounded, y: Bounded) -> Bounded:
     value = np.where(p.value, x.value, y.value)
     error = np.where(p.value, x.error, y.error)
-    with np.errstate(invalid="ignore"):
-        either = np.maximum(x.error + np.abs(x.value - value), y.error + np.abs(y.value - value))
+    either = np.maximum(x.error + np.abs(x.value - value), y.error + np.abs(y.value - value))
     return _at_one_scale(value, np.where(p.unknown, either, error), x, y)
 
 
 def compare(x: Bounded, y: Bounded, function: Callable[[Any, Any], Any]) -> Predicate:
-    with np.errstate(invalid="ignore"):
-        unknown = np.abs(x.value - y.value) <= x.error + y.error
+    unknown = np.abs(x.value - y.value) <= x.error + y.error
     unknown &= ~((x.error == 0) & (y.error == 0))
     return Predicate(np.asarray(function(x.value, y.value)), unknown)
 

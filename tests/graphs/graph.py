@@ -127,7 +127,8 @@ class Graph:
         """Add something, or nothing at all if any part of it is inadmissible."""
         nodes, steps, functions = len(self.nodes), len(self.steps), len(self.functions)
         try:
-            addition(self)
+            with np.errstate(all="ignore"):  # what is no number is not admissible
+                addition(self)
         except InadmissibleError:
             del self.nodes[nodes:], self.steps[steps:], self.functions[functions:]
             return False
