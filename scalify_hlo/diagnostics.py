@@ -28,6 +28,11 @@ def from_mlir(diagnostic: Any) -> Diagnostic:
     )
 
 
+def is_not_utf8(error: Exception) -> bool:
+    """Whether the bindings raised `error` because a string of the module is no UTF-8."""
+    return isinstance(error, UnicodeDecodeError) or "str_from_cstr" in str(error)
+
+
 def from_mlir_error(error: ir.MLIRError) -> list[Diagnostic]:
     """What an `ir.MLIRError` carries; its own text when it carries nothing."""
     return [from_mlir(each) for each in error.error_diagnostics] or [Diagnostic(str(error).strip())]
@@ -42,7 +47,13 @@ def collect_diagnostics(context: ir.Context) -> Generator[list[Diagnostic], None
     collected: list[Diagnostic] = []
 
     def handle(diagnostic: Any) -> bool:
-        collected.append(from_mlir(diagnostic))
+        try:
+            collected.append(from_mlir(diagnostic))
+        except (UnicodeDecodeError, RuntimeError) as error:
+            if not is_not_utf8(error):
+                raise
+            severity = diagnostic.severity.name.lower()
+            collected.append(Diagnostic("a string in it is no UTF-8", severity=severity))
         return True
 
     handler = context.attach_diagnostic_handler(handle)

@@ -6,6 +6,7 @@ import sys
 import tempfile
 
 from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.isolation import stream_file
 
 STANDARD_STREAM = "-"
 
@@ -18,12 +19,18 @@ def display_name(path: str) -> str:
 def read_input(path: str) -> bytes:
     """The content of a file, or of stdin for "-". Raises ScalifyError."""
     try:
-        if path == STANDARD_STREAM:
+        stored = stream_file(path)
+        if stored is None and path == STANDARD_STREAM:
             return sys.stdin.buffer.read()
-        with open(path, "rb") as file:
+        with open(stored or path, "rb") as file:
             return file.read()
     except OSError as error:
         raise _file_error(path, "read", error) from None
+
+
+def is_stream(path: str) -> bool:
+    """Whether `path` gives its content only once: stdin, a pipe."""
+    return path == STANDARD_STREAM or (os.path.exists(path) and not os.path.isfile(path))
 
 
 def write_output(path: str, data: bytes) -> None:
@@ -35,7 +42,7 @@ def write_output(path: str, data: bytes) -> None:
         if path == STANDARD_STREAM:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
-        elif os.path.exists(path) and not os.path.isfile(path):
+        elif is_stream(path):
             with open(path, "wb") as file:
                 file.write(data)
         else:

@@ -1,70 +1,93 @@
-"""A trial parse in another process.
+"""Commands that run in a child process, so that a crash of MLIR becomes an error message.
 
-MLIR's readers trust their input: a damaged bytecode file can abort the process ("LLVM ERROR: unsupported
-integer type"), loop for ever, or make an error message that is no UTF-8, on which the bindings abort. A
-file that came through the trial can be read in this process.
+MLIR trusts what it reads. A damaged binary can abort the process ("LLVM ERROR: unsupported integer type"), loop for
+ever, or hold strings that are no UTF-8, on which the Python bindings abort wherever one is touched. So a command that
+is given such a file runs itself again in a child and watches it.
 """
 
+import contextlib
+import dataclasses
 import json
+import os
+import pathlib
 import subprocess
 import sys
-from typing import Literal
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
 
-from scalify_hlo.bindings import ir, make_context, stablehlo
-from scalify_hlo.diagnostics import collect_diagnostics, from_mlir_error
-from scalify_hlo.errors import Diagnostic
-
-Reader = Literal["module", "artifact"]
-
-# Runs in the child, which finds the package where this process found it.
-_CHILD = "import sys; sys.path[:] = {path!r}; from scalify_hlo.isolation import child; child({reader!r}, {limit!r})"
-_CRASH = "MLIR's reader crashes on it"
+# In the child: a JSON object from the paths of streams (stdin, pipes) that the parent has read to files.
+_VARIABLE = "SCALIFY_HLO_ISOLATED"
 _CPU_SECONDS = 10
 _CPU_SECONDS_PER_MEGABYTE = 2
+# The exit statuses of the commands; any other is that of a process that was ended.
+_STATUSES = {0, 1, 2, 70, 130}
+# What the child exits with when the bindings refuse a string of the module.
+NOT_UTF8 = 65
 
 
-def trial_error(data: bytes, reader: Reader) -> str | None:
-    """Read `data` in another process; why it cannot be read, or None when it can.
+def is_isolated() -> bool:
+    """Whether this process is such a child."""
+    return _VARIABLE in os.environ
 
-    reader: "module" for `ir.Module.parse` (text or bytecode), "artifact" for a StableHLO portable artifact.
+
+def stream_file(path: str) -> str | None:
+    """In the child, the file that holds what the parent read from the stream `path`."""
+    return json.loads(os.environ.get(_VARIABLE, "{}")).get(path)
+
+
+@dataclasses.dataclass(frozen=True)
+class Finished:
+    """How the child ended: its exit status and stderr, and, if it was ended, what the file did to it."""
+
+    status: int
+    stderr: str
+    crash: str | None = None
+
+
+def run_isolated(module: str, arguments: Sequence[str], streams: Mapping[str, bytes]) -> Finished:
+    """Run `module.main` with command-line arguments in a child, which writes to this process's stdout.
+
+    streams: what has been read from stdin ("-") and pipes, which give it only once.
     """
-    limit = _CPU_SECONDS + _CPU_SECONDS_PER_MEGABYTE * (len(data) >> 20)
-    command = [sys.executable, "-c", _CHILD.format(path=sys.path, reader=reader, limit=limit)]
-    finished = subprocess.run(command, input=data, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    if finished.returncode != 0:
-        return _CRASH
-    return json.loads(finished.stdout)
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import main; main()"
+    with tempfile.TemporaryDirectory() as folder:
+        files: dict[str, str] = {}
+        for i, (path, data) in enumerate(streams.items()):
+            files[path] = os.path.join(folder, str(i))
+            pathlib.Path(files[path]).write_bytes(data)
+        child = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env={**os.environ, _VARIABLE: json.dumps(files)},
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    crash = None if child.returncode in _STATUSES else _crash(child.returncode)
+    return Finished(child.returncode, child.stderr.decode(errors="backslashreplace"), crash)
 
 
-def child(reader: Reader, cpu_seconds: int) -> None:
-    """The other process: reads stdin, prints the error message or null as JSON."""
-    _limit_resources(cpu_seconds)
-    print(json.dumps(_read(sys.stdin.buffer.read(), reader)))
+def _crash(status: int) -> str:
+    import signal
+
+    reasons = {NOT_UTF8: "holds strings that are no UTF-8", -getattr(signal, "SIGXCPU", 0): "keeps MLIR busy for ever"}
+    return reasons.get(status, "makes MLIR crash")
 
 
-def _limit_resources(cpu_seconds: int) -> None:
-    """End a reader that loops, and leave no core file (where the operating system can do that)."""
+@contextlib.contextmanager
+def bounded_reading(size: int) -> Generator[None, None, None]:
+    """In the child, bound the processor time of reading `size` bytes (where the operating system can do that)."""
     try:
         import resource
     except ImportError:
+        resource = None
+    if resource is None or not is_isolated():
+        yield
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _read(data: bytes, reader: Reader) -> str | None:
-    context = make_context()
-    with context, collect_diagnostics(context) as collected:
-        try:
-            if reader == "artifact":
-                module = stablehlo.deserialize_portable_artifact(context, data)
-            else:
-                module = ir.Module.parse(data)
-            module.operation.verify()
-        except ir.MLIRError as error:
-            collected += from_mlir_error(error)
-        except ValueError as error:
-            collected.append(Diagnostic(str(error)))
-        else:
-            return None
-    return collected[0].message
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(usage.ru_utime + usage.ru_stime) + _CPU_SECONDS + _CPU_SECONDS_PER_MEGABYTE * (size >> 20)
+    old = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, old)

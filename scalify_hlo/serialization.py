@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from scalify_hlo.bindings import exported_module, ir, stablehlo
 from scalify_hlo.diagnostics import collect_diagnostics, from_mlir_error, located
 from scalify_hlo.errors import Diagnostic, ScalifyError
-from scalify_hlo.isolation import Reader, trial_error
+from scalify_hlo.isolation import bounded_reading
 
 Format = Literal["text", "bytecode", "artifact", "exported"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -22,8 +22,14 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 _BYTECODE_MAGIC = b"ML\xefR"
 _ARTIFACT_PRODUCER = b"StableHLO_v"
 _ACCEPTED = "MLIR text, MLIR bytecode, a StableHLO portable artifact or a serialised jax.export.Exported"
+_WHAT: dict[Format, str] = {
+    "text": "this text",
+    "bytecode": "this MLIR bytecode",
+    "artifact": "this StableHLO portable artifact",
+    "exported": "this serialised jax.export.Exported",
+}
 # An escape for a byte that is no ASCII. Where an error message quotes one, the bindings abort on it.
-_ESCAPED_BYTE = re.compile(r"\\[89A-Fa-f][0-9A-Fa-f]")
+_ESCAPED_BYTE = re.compile(rb"\\[89A-Fa-f][0-9A-Fa-f]")
 # One of these occurs in every module worth reading.
 _MLIR_WORD = re.compile(r"\b(?:module|func|stablehlo)\b")
 _COMMENT_OR_SPACE = re.compile(r"(?:\s|//[^\n]*)*")
@@ -101,43 +107,43 @@ def _looks_like_flatbuffer(data: bytes) -> bool:
     return vtable_size % 2 == 0 and 4 <= vtable_size <= 512 and 4 <= table_size <= 1024
 
 
-def parse(program: Program, context: ir.Context) -> ir.Module:
-    """The module of a program, in `context`. Raises ScalifyError with one located diagnostic.
+def may_crash(program: Program) -> bool:
+    """Whether reading it can end the process: see scalify_hlo.isolation.
 
-    Binary forms, and text in which an error message could quote bytes outside ASCII, are first tried in
-    another process, because a damaged file can abort this one (see scalify_hlo.isolation).
+    Text is safe unless it spells bytes outside ASCII, which an error message could quote.
     """
-    data = program.data
+    return not program.is_text or _ESCAPED_BYTE.search(program.data) is not None
+
+
+def parse(program: Program, context: ir.Context) -> ir.Module:
+    """The module of a program, in `context`. Raises ScalifyError with one located diagnostic."""
     if program.is_text:
-        text = data.decode()
-        if _ESCAPED_BYTE.search(text):
-            _try(program, data, "module")
-        return _parse_text(program, text, context)
-    if program.format == "exported":
-        data = _module_of_exported(program)
-    reader: Reader = "module" if program.format == "bytecode" else "artifact"
-    _try(program, data, reader)
-    with context:
-        if reader == "artifact":
-            return stablehlo.deserialize_portable_artifact(context, data)
-        return ir.Module.parse(data)
+        return _parse_text(program, program.data.decode(), context)
+    data = _module_of_exported(program) if program.format == "exported" else program.data
+    with context, collect_diagnostics(context) as emitted, bounded_reading(len(data)):
+        try:
+            if program.format == "bytecode":
+                module = ir.Module.parse(data)
+            else:
+                module = stablehlo.deserialize_portable_artifact(context, data)
+            module.operation.verify()
+        except ir.MLIRError as error:
+            emitted += from_mlir_error(error)
+        except ValueError as error:
+            emitted.append(Diagnostic(str(error)))
+        else:
+            return module
+    raise _unreadable(program.name, f"{_broken(program)}: {emitted[0].message}")
 
 
-def _try(program: Program, data: bytes, reader: Reader) -> None:
-    message = trial_error(data, reader)
-    if message is not None:
-        raise _unreadable(program.name, f"{_broken(program.format)}: {message}")
+def crash_message(program: Program, crash: str) -> Diagnostic:
+    """What to say when reading or rewriting `program` ended the process (see isolation.Finished)."""
+    message = f"{_WHAT[program.format]} {crash} (truncated or damaged?)"
+    return Diagnostic(message, f"{program.name}:{program.first_line}:1")
 
 
-def _broken(form: Format) -> str:
-    if form == "text":
-        return "cannot parse this text"
-    what = {
-        "bytecode": "this MLIR bytecode",
-        "artifact": "this StableHLO portable artifact",
-        "exported": "this serialised jax.export.Exported",
-    }[form]
-    return f"cannot read {what} (truncated or damaged, or written by a newer version?)"
+def _broken(program: Program) -> str:
+    return f"cannot read {_WHAT[program.format]} (truncated or damaged, or written by a newer version?)"
 
 
 def _parse_text(program: Program, text: str, context: ir.Context) -> ir.Module:
@@ -191,13 +197,13 @@ def _module_of_exported(program: Program) -> bytes:
     except Exception:  # noqa: BLE001 - the reader indexes where the bytes tell it to: any error means damage
         data = b""
     if not data.startswith(_BYTECODE_MAGIC):
-        raise _unreadable(program.name, _broken("exported"))
+        raise _unreadable(program.name, _broken(program))
     return data
 
 
 def load_exported(program: Program) -> Any:
     """The `jax.export.Exported` itself. Raises ScalifyError when it is damaged or names types unknown here."""
-    _try(program, _module_of_exported(program), "artifact")
+    _module_of_exported(program)
     import jax.export
 
     try:
@@ -209,7 +215,7 @@ def load_exported(program: Program) -> Any:
                 "; register the type and call scalify_hlo.scalify_exported in your own program, "
                 "or ask for the module alone (--emit=artifact)"
             )
-        raise _unreadable(program.name, f"{_broken('exported')}: {error}{hint}") from None
+        raise _unreadable(program.name, f"{_broken(program)}: {error}{hint}") from None
 
 
 def split_text(program: Program) -> list[Program]:

@@ -10,8 +10,12 @@ from typing import Any, Literal, NoReturn, TypeVar, cast
 import click
 
 import scalify_hlo
+from scalify_hlo.diagnostics import is_not_utf8
 from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.files import display_name, is_stream, read_input
+from scalify_hlo.isolation import NOT_UTF8, is_isolated, run_isolated
 from scalify_hlo.passes.option_text import field_help, field_types, option_name, parse_value
+from scalify_hlo.serialization import Program, crash_message, may_crash, recognise
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -32,8 +36,12 @@ class ToolCommand(click.Command):
         **extra: Any,
     ) -> Any:
         name = self.name or prog_name
+        arguments = list(sys.argv[1:] if args is None else args)
+        _streams.clear()
         try:
-            result = super().main(args, name, complete_var, standalone_mode=False, **extra)
+            result = super().main(arguments, name, complete_var, standalone_mode=False, **extra)
+        except _Isolate as isolate:
+            sys.exit(_watch(self, arguments, isolate.program))
         except click.ClickException as error:
             _fail(f"{name}: error: {error.format_message()}", error.exit_code)
         except ScalifyError as error:
@@ -46,14 +54,56 @@ class ToolCommand(click.Command):
             sys.stdout = None
             sys.exit(1)
         except Exception as error:
-            if "--debug" in (sys.argv[1:] if args is None else args):
+            if "--debug" in arguments:
                 raise
+            if is_isolated() and is_not_utf8(error):
+                sys.exit(NOT_UTF8)
             _fail(
                 f"{name}: internal error: {type(error).__name__}: {error}. This is a defect of {name}: please report "
                 "it with the input; --debug shows the Python traceback.",
                 70,
             )
         sys.exit(result if isinstance(result, int) else 0)
+
+
+# What the running command has read from stdin and pipes, by path.
+_streams: dict[str, bytes] = {}
+
+
+class _Isolate(Exception):  # noqa: N818 - no error but a change of course, to ToolCommand.main
+    """Run the command in a child process, because reading `program` can crash it."""
+
+    def __init__(self, program: Program):
+        super().__init__(program.name)
+        self.program = program
+
+
+def read_program(path: str) -> Program:
+    """The program in a file, or on stdin for "-". Raises ScalifyError when it is none of the known forms.
+
+    From here on the command may run in a child process: it has to call this before it prints anything.
+    """
+    data = read_input(path)
+    if is_stream(path):
+        _streams[path] = data
+    program = recognise(data, display_name(path))
+    if may_crash(program) and not is_isolated():
+        raise _Isolate(program)
+    return program
+
+
+def _watch(command: click.Command, arguments: Sequence[str], program: Program) -> int:
+    """Run a command in a child process; its exit status."""
+    assert command.callback is not None
+    module = command.callback.__module__
+    if module == "__main__":
+        module = sys.modules[module].__spec__.name  # type: ignore[union-attr]
+    finished = run_isolated(module, arguments, _streams)
+    if finished.crash:
+        report([crash_message(program, finished.crash)])
+        return 1
+    sys.stderr.write(finished.stderr)
+    return finished.status
 
 
 def _fail(message: str, status: int) -> NoReturn:
@@ -78,7 +128,7 @@ def flags_of(options: type[Any], parameter: str) -> Callable[[Command], Command]
             given = {name: values.pop(name) for name in field_types(options)}
             return function(**values, **{parameter: options(**given)})
 
-        call.__name__, call.__doc__ = function.__name__, function.__doc__
+        call.__name__, call.__module__, call.__doc__ = function.__name__, function.__module__, function.__doc__
         call.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
         for field in reversed(dataclasses.fields(options)):
             call = _flag(field, options)(call)

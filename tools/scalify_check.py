@@ -13,12 +13,12 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.signature import TensorSpec, entry_signature
-from scalify_hlo.files import display_name, read_input
+from scalify_hlo.files import display_name
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
-from scalify_hlo.serialization import parse, recognise
+from scalify_hlo.serialization import parse
 
-from .command_line import ToolCommand, flags_of, listing, report, version_text
+from .command_line import ToolCommand, flags_of, listing, read_program, report, version_text
 
 # Exit statuses: a result differs; nothing could be compared (2 is also that of a wrong command line).
 DIFFERS, FAILED = 1, 2
@@ -96,7 +96,7 @@ def _compare(
 
 
 def _load(path: str) -> ir.Module:
-    return parse(recognise(read_input(path), display_name(path)), make_context())
+    return parse(read_program(path), make_context())
 
 
 def load_inputs(path: str, arguments: Sequence[TensorSpec]) -> list[Array]:

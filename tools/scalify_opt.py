@@ -5,15 +5,15 @@ import sys
 
 import click
 
-from scalify_hlo.files import STANDARD_STREAM, display_name, read_input, write_output
+from scalify_hlo.files import STANDARD_STREAM, write_output
 from scalify_hlo.opt_driver import OptDriver, OptSettings
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes import PASSES, Scalify
 from scalify_hlo.passes.pipeline import Instrumentation, parse_pipeline
 from scalify_hlo.passes.textual import TEXTUAL_PASSES
-from scalify_hlo.serialization import Format, Program, recognise
+from scalify_hlo.serialization import Format
 
-from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, report, version_text
+from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, read_program, report, version_text
 from .listings import list_passes, list_rules, pass_flags_help
 
 _DEFAULT_PIPELINE = "builtin.module(scalify)"
@@ -77,10 +77,10 @@ def main(
         raise click.UsageError(f"--pass-pipeline and pass flags ({', '.join(flags)}) exclude each other")
     text = ",".join(flags) if flags else pass_pipeline or _DEFAULT_PIPELINE
     pipeline = parse_pipeline(text, [Scalify(**vars(options))], "pass flags" if flags else "--pass-pipeline")
+    program = read_program(input_path)
     if dump_pass_pipeline:
         print(pipeline, file=sys.stderr, flush=True)
-    program = recognise(read_input(input_path), display_name(input_path))
-    settings = dataclasses.replace(settings, emit=settings.emit or _default_form(program, output_path))
+    settings = dataclasses.replace(settings, emit=settings.emit or default_form(program.format, output_path))
     outcome = OptDriver(pipeline, settings, instrumentation).process(program)
     report(outcome.diagnostics)
     if outcome.failed:
@@ -89,10 +89,10 @@ def main(
     return 0
 
 
-def _default_form(program: Program, output_path: str) -> Format:
+def default_form(source: Format, output_path: str) -> Format:
     """Text for a terminal and for a file that is named as text, else what the input is."""
     terminal = output_path == STANDARD_STREAM and sys.stdout.isatty()
-    return "text" if terminal or output_path.endswith(".mlir") else program.format
+    return "text" if terminal or output_path.endswith(".mlir") else source
 
 
 if __name__ == "__main__":

@@ -151,10 +151,18 @@ def test_truncated_binary_says_what_it_is(opt: Run, forms: dict[str, bytes], for
     assert f"<stdin>:1:1: error: cannot read this {name} (truncated or damaged" in line
 
 
+def test_binary_with_a_name_that_is_no_utf8(opt: Run):
+    source = 'func.func @main(%x: tensor<f32> loc("argument_name")) -> tensor<f32> {\n  return %x : tensor<f32>\n}\n'
+    binary = opt("--emit=bytecode", "--cse", stdin=source).output
+    line = opt(stdin=binary.replace(b"argument_name", b"argument\xffname")).error_line()
+    assert ONE_DIAGNOSTIC.fullmatch(line)
+    assert "this MLIR bytecode" in line
+
+
 def test_text_whose_error_message_is_no_utf8(opt: Run):
-    """The bindings abort the process on such a message; the trial parse takes the blow."""
+    """The bindings abort the process on such a message; a child process takes the blow."""
     line = opt(stdin='func.func @main() {\n  call @"\\FF\\FE"() : () -> ()\n  return\n}\n').error_line()
-    assert "crashes" in line
+    assert line == "<stdin>:1:1: error: this text makes MLIR crash (truncated or damaged?)"
 
 
 def test_a_defect_of_the_tool_is_called_one(opt: Run, program_file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,8 +2,11 @@
 
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
+from scalify_hlo.tools.scalify_opt import default_form
 
 from scalify_hlo.bindings import make_context, stablehlo
 from scalify_hlo.serialization import Program, parse, recognise, split_text
@@ -70,11 +73,21 @@ def test_a_file_named_mlir_holds_text(opt: Run, forms: dict[str, bytes], tmp_pat
     assert recognise(target.read_bytes(), "x").format == "bytecode"
 
 
-def test_a_terminal_gets_text(opt: Run, forms: dict[str, bytes], monkeypatch: pytest.MonkeyPatch):
-    import sys
-
+def test_a_terminal_gets_text(monkeypatch: pytest.MonkeyPatch):
+    assert default_form("bytecode", "-") == "bytecode"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert opt("-", stdin=forms["bytecode"]).text.startswith("module {")
+    assert default_form("bytecode", "-") == "text"
+    assert default_form("bytecode", "out") == "bytecode"
+
+
+def test_pipe_is_read_once(forms: dict[str, bytes], tmp_path: pathlib.Path):
+    """Binary input is read again by a child process, which a pipe would not allow."""
+    source = tmp_path / "in"
+    source.write_bytes(forms["bytecode"])
+    opt_command = f"{sys.executable} -m scalify_hlo.tools.scalify_opt --emit=text"
+    command = f"mkfifo {tmp_path}/pipe; cat {source} > {tmp_path}/pipe & {opt_command} {tmp_path}/pipe"
+    finished = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert REWRITTEN in finished.stdout.decode()
 
 
 @pytest.mark.parametrize("target", ["minimum", "4weeks", "current", "1.0.0"])
