@@ -137,10 +137,21 @@ def _of_dense(attribute: ir.Attribute, type_: ir.Type) -> PlainFacts:
 
 
 def _of_complex(op: ir.Operation) -> PlainFacts:
-    """Zeros are indifferent to scale; of other complex constants nothing is known. The bindings cannot read them."""
+    """Whether a complex constant is indifferent to scale. The bindings cannot read it: from its text."""
     text = op.get_asm(large_elements_limit=1)
     match = re.search(r"dense<\(([^,()]+),([^,()]+)\)>", text)
-    return PlainFacts(indifferent=True) if match and float(match[1]) == 0 == float(match[2]) else UNKNOWN
+    parts = [_number(match[1]), _number(match[2])] if match else [1.0]
+    indifferent = all(part == 0 for part in parts) or any(not math.isfinite(part) for part in parts)
+    return PlainFacts(indifferent=indifferent)
+
+
+def _number(text: str) -> float:
+    """A float as MLIR prints it: decimal, or the bits of an infinity or NaN in hexadecimal."""
+    text = text.strip()
+    if not text.startswith("0x"):
+        return float(text)
+    bits = bytes.fromhex(text[2:])
+    return float(np.frombuffer(bits, ">f4" if len(bits) == 4 else ">f8")[0])
 
 
 def _moments_of(array: np.ndarray) -> Moments:
