@@ -47,6 +47,7 @@ class Emitter:
         self._symbols = 0
         # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
         self._members: dict[Any, list[Scale]] = {}
+        self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
         self._elements: dict[str, ir.Type] = {"f32": self.f32}
 
     # --- operations -------------------------------------------------------------------------------------------
@@ -195,8 +196,18 @@ class Emitter:
         key = ("single", value)
         _, scope = self._cached(scale)
         if key not in scope.cache:
-            scope.cache[key] = self.as_scale(value, positive=scale.positive, depth=scope.depth)
+            scope.cache[key] = found = self.as_scale(value, depth=scope.depth)
+            self._products[found.factors[0][0]] = scale
         return scope.cache[key]
+
+    def expanded(self, scale: Scale) -> Scale:
+        """The scale with the symbols that stand for products replaced by them."""
+        while any(symbol in self._products for symbol, _ in scale.factors):
+            result = Scale(scale.exponent)
+            for symbol, power in scale.factors:
+                result = result * self._products.get(symbol, Scale(0, ((symbol, 1),))) ** power
+            scale = result
+        return scale
 
     def scale_value(self, scale: Scale) -> ir.Value:
         """The scale as a f32 SSA value, of rank 0 or of the scale's shape."""
@@ -341,6 +352,15 @@ class Emitter:
                     members += [m.shifted(scale.exponent) for m in self._members.get(scale.factors, ())]
                 self._members[found.factors] = members
         return scope.cache[key]
+
+    def members(self, scale: Scale) -> list[Scale]:
+        """The scales that a maximum was taken of, down to those that are no maxima; the scale itself otherwise."""
+        found = self._members.get(scale.factors)
+        if found is None:
+            expanded = self.expanded(scale)
+            return self.members(expanded) if expanded.factors in self._members else [expanded]
+        leaves = [m.shifted(scale.exponent) for m in found if m.factors not in self._members]
+        return [leaf for m in leaves for leaf in self.members(m)]
 
     def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
         """Scales without those that another one, a maximum taken before, is known to be no smaller than."""

@@ -29,6 +29,7 @@ class ScaledParameter:
     indifferent: bool = False
     moments: Moments = UNIT
     everywhere: bool = False  # the factor is known to be the same on every device
+    carried: bool = False  # by a loop of the caller
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,6 +186,8 @@ class FunctionTable:
             factors = ((symbols[parameter.factor], 1),) if parameter.factor is not None else ()
             scale = Scale(parameter.exponent, factors)
             rewriter.define(argument, ScaledValue(argument, scale, parameter.moments, parameter.indifferent))
+            if parameter.carried:
+                rewriter.mark_carried(argument)
         terminator = rewriter.block(block)
         rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
         results, extras = self._results(rewriter, terminator, set(symbols))
@@ -217,8 +220,9 @@ class FunctionTable:
                 continue
             operands.append(scaled.data)
             common: dict[str, Any] = {"moments": scaled.moments, "indifferent": scaled.indifferent}
-            if all(symbol in symbols for symbol, _ in scaled.scale.factors):
-                forms.append(ResultForm(True, scaled.scale, **common))
+            known = rewriter.emit.expanded(scaled.scale)
+            if all(symbol in symbols for symbol, _ in known.factors):
+                forms.append(ResultForm(True, known, **common))
                 continue
             product = Scale(0, scaled.scale.factors)
             if product not in extra_of:
@@ -323,7 +327,7 @@ def call_signature(
         parameters.append(
             ScaledParameter(
                 scaled.scale.exponent, factor, scaled.scale.shape, scaled.indifferent, coarse(scaled.moments),
-                factor is not None and everywhere[factor],
+                factor is not None and everywhere[factor], rewriter.is_carried(operand),
             )
         )
     return tuple(parameters), factors

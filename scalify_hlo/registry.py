@@ -75,7 +75,7 @@ _never_scaled: dict[str, NeverScaled] = {}
 # One module a family. An operation's rule is found in ten seconds: by its family, or by grep for its name.
 _FAMILIES = (
     "homogeneous", "multiplicative", "additive", "contraction", "selection", "nonlinear",
-    "predicate", "opaque", "control_flow", "regions", "complex_numbers", "linear_algebra", "collectives",
+    "predicate", "opaque", "control_flow", "loops", "regions", "complex_numbers", "linear_algebra", "collectives",
     "manual_computation", "scans", "dynamic_shapes", "implicit_broadcasts", "tuples", "composites", "custom_calls",
 )  # fmt: skip
 

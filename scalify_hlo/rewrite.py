@@ -6,6 +6,7 @@ from typing import TypeVar
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.functions import FunctionTable
+from scalify_hlo.inlining import inline_loop_bodies
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewriter import Rewriter
 from scalify_hlo.signature import add_scale_arguments, add_scale_results, public_function, select_arguments
@@ -52,6 +53,8 @@ def scalify_in_place(
         table = FunctionTable(module, options)
         if not any(selection.scaled) and not table.contains_marker(function):
             return
+        inline_loop_bodies(module)
+        table = FunctionTable(module, options)
         rewriter = Rewriter(function, options, table)
         add_scale_arguments(rewriter, selection, options)
         terminator = rewriter.block(function.regions[0].blocks[0])

@@ -42,6 +42,7 @@ class Rewriter:
         self._journals: list[list[ir.Value]] = []
         self._rules = rules()
         self._carried: set[ir.Value] = set()
+        self.held: set[tuple[ir.Operation, int]] = set()  # loops, and which of their carried scales are held
 
     # --- what is known of values ------------------------------------------------------------------------------
 

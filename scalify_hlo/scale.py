@@ -99,8 +99,10 @@ class Scale:
 
     @property
     def positive(self) -> bool:
-        """Known not to be zero."""
-        return all(symbol.positive for symbol, _ in self.factors)
+        """Known not to be zero. A product of positive scales may still underflow."""
+        if not self.factors:
+            return True
+        return len(self.factors) == 1 and self.factors[0][1] == 1 and self.factors[0][0].positive
 
     def halved(self) -> "tuple[Scale, Scale]":
         """(root, rest) with root^2 * rest = self, rest as small as algebra allows."""

@@ -204,8 +204,8 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
         location = ir.Location.name(f"{name}.scale") if isinstance(argument.location, ir.NameLoc) else argument.location
         value = block.add_argument(ir.RankedTensorType.get(list(shape), element), location)
         new_attributes.append({**scale_attributes(own, len(shape)), ROLE: ir.StringAttr.get("scale")})
-        # E8M0 has no zero, so its scales may divide.
-        symbol = rewriter.emit.as_scale(rewriter.emit.convert(value, "f32"), positive=True)
+        # f32 scales may be zero, for tensors of zeros; E8M0 has no zero.
+        symbol = rewriter.emit.as_scale(rewriter.emit.convert(value, "f32"), positive=options.scale_dtype == "e8m0")
         rewriter.define(data, ScaledValue(data, symbol))
     for _ in old:
         block.erase_argument(0)

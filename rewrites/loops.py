@@ -1,0 +1,235 @@
+"""Loops. Which carried values are scaled, and which scales change between iterations, is a fixpoint over the body.
+
+A scale that an iteration multiplies (h -> W h: s -> s t 2^k) would leave the range of f32 after enough iterations,
+whatever the data do; jax-scalify#69 is such a drift. It is held instead: the data are brought back to the scale that
+they entered the iteration with, and so follow the value itself. A maximum with scales from elsewhere is kept, since
+taking it again changes nothing.
+"""
+
+import dataclasses
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.moments import UNIT
+from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.registry import rule
+from scalify_hlo.scale import Scale
+from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.types import tensor_info
+from scalify_hlo.values import ScaledValue
+
+# Scale of zeros that enter a loop (log2): less than anything that the loop will add, and its square is a normal f32.
+_ZEROS = -60
+# Carried data further than this from unit scaling (log2 of the estimated RMS) are brought back in each iteration.
+_SLACK = 3
+# How far (log2) a scale may move in a loop that multiplies it by a constant, for types of narrow range.
+_WINDOW = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Carried:
+    """What is assumed of one value carried by a loop.
+
+    kind:
+    - "plain": no scale.
+    - "invariant": the scale that it enters with holds in every iteration, the data are brought back to it.
+    - "carried": its scale is carried beside it, of `shape`.
+    """
+
+    kind: str
+    shape: tuple[int, ...] = ()
+
+
+@rule("while", family="structural", law="carries (data, scale) where the scale changes between iterations",
+      scale="carried; held where an iteration only multiplies it", shaped=True)  # fmt: skip
+def while_(r: OpRewrite) -> None:
+    state = [Carried("plain" if x is None else "invariant") for x in r.inputs]
+    for _ in range(5 * len(state) + 5):
+        loop = _Loop(r, state)
+        following = loop.rewrite()
+        if following == state:
+            loop.accept()
+            return
+        loop.discard()
+        state = following
+    raise Unsupported("the scales carried by this loop do not settle")
+
+
+class _Loop:
+    """One attempt at rewriting a loop, under an assumption about its carried values."""
+
+    def __init__(self, r: OpRewrite, state: list[Carried]):
+        self.r = r
+        self.state = state
+        self.attempt = r.rewriter.attempt()
+        self.entry = [self._entry(i, assumed) for i, assumed in enumerate(state)]
+        self.op, self.scales = self._build()
+
+    def _entry(self, index: int, assumed: Carried) -> ScaledValue | None:
+        """The value that enters the loop, in the form that the assumption asks for."""
+        if assumed.kind == "plain":
+            return None
+        rewriter = self.r.rewriter
+        value = self.r.inputs[index] or rewriter.as_scaled(self.r.op.operands[index])
+        if assumed.kind == "invariant":
+            return value
+        if value.indifferent:
+            return ScaledValue(value.data, Scale(_ZEROS), UNIT)
+        return to_rank_0(rewriter, value) if not assumed.shape else value
+
+    def _build(self) -> tuple[ir.Operation, dict[int, Scale]]:
+        """The new loop around a copy of the old one's regions, with block arguments for carried scales."""
+        r, emit = self.r, self.r.emit
+        operands = [r.op.operands[i] if e is None else e.data for i, e in enumerate(self.entry)]
+        initial: dict[int, ir.Value] = {}
+        for i, assumed in enumerate(self.state):
+            entry = self.entry[i]
+            if assumed.kind == "carried" and entry is not None:
+                initial[i] = emit.broadcast_to(emit.scale_value(entry.scale), assumed.shape) if assumed.shape else (
+                    emit.scale_value(entry.scale))  # fmt: skip
+        types = [value.type for value in [*operands, *initial.values()]]
+        attributes = dict(r.op.attributes.items())
+        copy = r.op.clone(ip=ir.InsertionPoint(r.op))
+        new = emit.create(
+            "stablehlo.while", types, [*operands, *initial.values()], attributes, regions=2, erasable=False
+        )
+        scales: dict[int, Scale] = {}
+        for source, target in zip(copy.regions, new.regions, strict=True):
+            block = source.blocks[0]
+            block.append_to(target)
+            block = target.blocks[0]  # the same one, as part of the new operation
+            arguments = list(block.arguments)
+            for i, value in initial.items():
+                argument = block.add_argument(value.type, r.op.location)
+                symbol = emit.as_scale(argument, depth=emit.scope.depth + 1)
+                if target == new.regions[1]:
+                    scales[i] = symbol
+                r.rewriter.define(arguments[i], ScaledValue(arguments[i], symbol))
+            for i, entry in enumerate(self.entry):
+                if entry is not None and i not in initial:
+                    r.rewriter.define(arguments[i], dataclasses.replace(entry, data=arguments[i], moments=UNIT))
+                if entry is not None:
+                    r.rewriter.mark_carried(arguments[i])
+        copy.erase()
+        return new, scales
+
+    def rewrite(self) -> list[Carried]:
+        """Rewrite both regions; returns what the body says of the carried values."""
+        rewriter, op = self.r.rewriter, self.op
+        rewriter.in_block(op.regions[0].blocks[0], op, lambda end: None)
+        following: list[Carried] = []
+
+        def read(terminator: ir.Operation) -> None:
+            values = list(terminator.operands)
+            for i, value in enumerate(values):
+                following.append(self._next(i, rewriter.scaled.get(value), value))
+            if following == self.state:
+                self._close(terminator, values)
+
+        rewriter.in_block(op.regions[1].blocks[0], op, read)
+        return following
+
+    def _next(self, index: int, returned: ScaledValue | None, value: ir.Value) -> Carried:
+        """The assumption about a carried value after one more look at the body."""
+        assumed, entry = self.state[index], self.entry[index]
+        facts = self.r.rewriter.facts_of
+        if assumed.kind == "plain":
+            if returned is None:
+                return assumed
+            if facts(self.r.op.operands[index]).indifferent or returned.scale.shape:
+                return Carried("carried", returned.scale.shape)
+            return Carried("invariant")
+        if assumed.kind == "invariant":
+            assert entry is not None
+            if returned is None:
+                steady = facts(value).indifferent or (entry.scale.is_one and not entry.indifferent)
+                return assumed if steady else Carried("carried")
+            if returned.indifferent or (returned.scale == entry.scale and not entry.indifferent):
+                return assumed
+            if returned.scale.shape or not self._was_held(index):
+                return Carried("carried", returned.scale.shape)
+            return assumed
+        if returned is None:
+            return assumed
+        if returned.scale.shape and not assumed.shape:
+            return Carried("carried", returned.scale.shape)
+        if not assumed.shape and not self._starts_from_zeros(index) and self._settled(index, returned) == self.scales[index]:
+            self.r.rewriter.held.add((self.r.op, index))
+            return Carried("invariant")
+        return assumed
+
+    def _was_held(self, index: int) -> bool:
+        """Whether an earlier attempt found that the scale has to be held."""
+        return (self.r.op, index) in self.r.rewriter.held
+
+    def _starts_from_zeros(self, index: int) -> bool:
+        found = self.r.inputs[index]
+        return found.indifferent if found else self.r.rewriter.facts_of(self.r.op.operands[index]).indifferent
+
+    def _settled(self, index: int, returned: ScaledValue) -> Scale:
+        """The scale to carry on with: the one returned, without what multiplies the carried one."""
+        emit, carried = self.r.emit, self.scales[index]
+        scale = returned.size if abs(returned.moments.log2) >= _SLACK else returned.scale
+        if tensor_info(returned.data.type).is_narrow and scale.factors == carried.factors and scale.exponent:
+            entry = self.entry[index]
+            if entry is not None and not self._starts_from_zeros(index):
+                # Doubling and halving are followed as far as the window goes.
+                return emit.minimum([emit.maximum([scale, entry.scale.shifted(-_WINDOW)]), entry.scale.shifted(_WINDOW)])
+        members = emit.members(scale)
+        symbol = carried.factors[0][0]
+        others = [m for m in members if all(s != symbol for s, _ in m.factors)]
+        if len(others) == len(members):
+            return scale
+        return emit.maximum([carried, *others])
+
+    def _close(self, terminator: ir.Operation, values: list[ir.Value]) -> None:
+        """Make the body return data, and the carried scales after them."""
+        rewriter, emit = self.r.rewriter, self.r.emit
+        data: list[ir.Value] = []
+        scales: list[ir.Value] = []
+        for i, value in enumerate(values):
+            assumed, entry = self.state[i], self.entry[i]
+            if assumed.kind == "plain" or entry is None:
+                data.append(value)
+                continue
+            returned = rewriter.scaled.get(value) or rewriter.as_scaled(value)
+            if assumed.kind == "invariant":
+                data.append(self.r.bring(to_rank_0(rewriter, returned), entry.scale))
+                continue
+            if returned.indifferent:
+                data.append(returned.data)
+                scales.append(emit.scale_value(self.scales[i]))
+                continue
+            if assumed.shape:
+                data.append(returned.data)
+                scales.append(emit.broadcast_to(emit.scale_value(returned.scale), assumed.shape))
+                continue
+            returned = to_rank_0(rewriter, returned)
+            scale = self._settled(i, returned)
+            data.append(self.r.bring(returned, scale))
+            scales.append(emit.scale_value(scale))
+        ir.Operation.create(
+            terminator.name, [], [*data, *scales], loc=terminator.location, ip=ir.InsertionPoint(terminator)
+        )
+        terminator.erase()
+
+    def accept(self) -> None:
+        """The assumption holds: declare the results."""
+        r = self.r
+        self.attempt.keep()
+        position = len(self.state)
+        for i, assumed in enumerate(self.state):
+            value, entry = self.op.results[i], self.entry[i]
+            if assumed.kind == "plain" or entry is None:
+                r.op.results[i].replace_all_uses_with(value)
+            elif assumed.kind == "invariant":
+                r.result(entry.scale, UNIT, index=i, data=value, indifferent=entry.indifferent)
+            else:
+                scale = r.emit.as_scale(self.op.results[position])
+                position += 1
+                r.result(scale, UNIT, index=i, data=value)
+        r.erase()
+
+    def discard(self) -> None:
+        """The assumption does not hold: nothing of this attempt stays."""
+        self.attempt.discard()
+        self.op.erase()
