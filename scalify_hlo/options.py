@@ -4,6 +4,10 @@ import dataclasses
 from typing import Literal
 
 Rounding = Literal["down", "nearest", "up", "none"]
+ScaledType = Literal[
+    "f64", "f32", "f16", "bf16", "f8E5M2", "f8E5M2FNUZ", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E3M4",
+    "complex<f32>", "complex<f64>",
+]  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,7 +19,7 @@ class ScalifyOptions:
     # `scalify.plain` in the module override it.
     args: str = "all"
     # Element types whose arguments "all" takes.
-    scaled_types: tuple[str, ...] = ("f64", "f32", "f16", "bf16")
+    scaled_types: tuple[ScaledType, ...] = ("f64", "f32", "f16", "bf16")
     # Results are recombined, data * scale, instead of returned as pairs.
     plain_results: bool = False
     # Element type of the scale arguments and results. Inside the module scales are always f32.

@@ -82,6 +82,7 @@ FLAGS = [
     (["--scale-dtype=f16"], "'f16' is not one of 'f32', 'e8m0'"),
     (["--rules=mine"], "Invalid value for '--rules'"),
     (["--on-unsupported=ignore"], "Invalid value for '--on-unsupported'"),
+    (["--scaled-types=f16,f33"], "invalid value 'f33' for --scaled-types: expected 'f64', 'f32'"),
     (["--slack=much"], "'much' is not a valid float"),
     (["--emit=png"], "Invalid value for '--emit'"),
     (["--no-such-flag"], "No such option"),
