@@ -144,11 +144,6 @@ def _flag(field: dataclasses.Field[Any], options: type[Any]) -> Callable[[Any], 
         if field.default:
             return click.option(f"{flag}/--no-{flag[2:]}", field.name, default=True, show_default=True, help=text)
         return click.option(flag, field.name, is_flag=True, help=text)
-    choices = _choices(kind)
-    if choices:
-        return click.option(
-            flag, field.name, type=click.Choice(choices), default=field.default, show_default=True, help=text
-        )
     if typing.get_origin(kind) is tuple:
 
         def convert(_context: Any, _parameter: Any, value: str) -> Any:
@@ -157,6 +152,11 @@ def _flag(field: dataclasses.Field[Any], options: type[Any]) -> Callable[[Any], 
         default = ",".join(cast(tuple[str, ...], field.default))
         return click.option(
             flag, field.name, default=default, show_default=bool(default), callback=convert, metavar="LIST", help=text
+        )
+    choices = _choices(kind)
+    if choices:
+        return click.option(
+            flag, field.name, type=click.Choice(choices), default=field.default, show_default=True, help=text
         )
     return click.option(flag, field.name, default=field.default, show_default=True, metavar="VALUE", help=text)
 
