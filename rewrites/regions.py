@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.bodies import body_kind, open_scale, with_body
 from scalify_hlo.moments import UNIT, Moments
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.oprewrite import Create, OpRewrite, Unsupported
 from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import rule
 from scalify_hlo.rewrites.additive import combined, finish_combined
@@ -250,12 +250,7 @@ def sort(r: OpRewrite) -> None:
             r.set_operand(i, x.data)
     copy = with_body(r.rewriter, r.op, [s for s in scales for _ in (0, 1)], [None])
     if copy is None:
-        for i, x in enumerate(r.inputs):
-            if x is not None:
-                # In its own type: the comparator compares values of that type.
-                r.set_operand(i, r.plain(i, r.info(i).element))
-                r.result(Scale(), index=i)
-        return None
+        return on_values(r, scales=[ONE if x is None else x.scale for x in r.inputs])
     for i, value in enumerate(copy.results):
         x = r.inputs[i]
         if x is None:
@@ -277,46 +272,55 @@ def top_k(r: OpRewrite) -> None:
 
 # map(f)(x) is f on every element: the region's operations are elementwise and take whole tensors as well
 @rule("map", family="structural", law="map(f)(x) = f(x), elementwise", scale="by the rules of the region's operations",
-      shaped=True)  # fmt: skip
+      shaped=True, note="a region with calls or regions of its own: on values")  # fmt: skip
 def map_(r: OpRewrite) -> None:
     block = r.op.regions[0].blocks[0]
-    emit = r.emit
-    shape = list(r.result_info().shape)
-    values: dict[ir.Value, ir.Value] = {}
-    for argument, operand in zip(block.arguments, r.op.operands, strict=True):
-        values[argument] = operand
-    # What the operands are now is data; the expanded operations meet the scaled values themselves.
-    aliases: list[ir.Value] = []
-    for i, x in enumerate(r.inputs):
-        if x is not None:
-            r.rewriter.define(x.data, x)
-            aliases.append(r.operand(i))
-    operations = [inner.operation for inner in block.operations]
-    for inner in operations[:-1]:
-        if len(inner.regions):
-            raise Unsupported(f"'stablehlo.map' with a nested region ('{inner.name}')")
-        types = [ir.RankedTensorType.get(shape, ir.RankedTensorType(v.type).element_type) for v in inner.results]
-        if inner.name == "stablehlo.constant":
-            scalar = emit.create(inner.name, [inner.results[0].type], [], {"value": inner.attributes["value"]})
-            empty = ir.DenseI64ArrayAttr.get([])
-            values[inner.results[0]] = emit.create(
-                "stablehlo.broadcast_in_dim", types, [scalar.results[0]], {"broadcast_dimensions": empty}
-            ).results[0]
-            continue
-        attributes = dict(inner.attributes.items())
-        new = emit.create(inner.name, types, [values.get(v, v) for v in inner.operands], attributes)
-        for old, value in zip(inner.results, new.results, strict=True):
-            values[old] = value
-        ip = emit.ip
-        r.rewriter.visit(new)
-        emit.ip = ip
-    returned = values[operations[-1].operands[0]]
-    scaled = r.rewriter.scaled.get(returned)
-    if scaled is None:
-        r.op.results[0].replace_all_uses_with(returned)
-    else:
-        r.result(scaled.scale, scaled.moments, data=scaled.data, indifferent=scaled.indifferent)
-    r.erase()
+    *operations, terminator = (inner.operation for inner in block.operations)
+    if any(len(inner.regions) or len(inner.results) != 1 or inner.name == "func.call" for inner in operations):
+        return _map_whole(r)
+
+    def build(operands: list[ir.Value], create: Create) -> ir.Value:
+        like = r.op.results[0]
+        values = dict(zip(block.arguments, operands, strict=True))
+
+        def whole(scalar: ir.Value) -> ir.Value:
+            """A value of the region, at the shape of the result."""
+            if scalar not in values:  # a constant, or captured from outside
+                type_ = r.emit.tensor_type(like.type, tensor_info(scalar.type).element)
+                dims: dict[str, ir.Attribute] = {"broadcast_dimensions": ir.DenseI64ArrayAttr.get([])}
+                if r.result_info().is_static:
+                    values[scalar] = create("stablehlo.broadcast_in_dim", type_, [scalar], dims)
+                else:
+                    sizes = r.emit.shape_of(r.operand(0))
+                    values[scalar] = create("stablehlo.dynamic_broadcast_in_dim", type_, [scalar, sizes], dims)
+            return values[scalar]
+
+        for inner in operations:
+            if not len(inner.operands):
+                inner.move_before(r.op)
+                continue
+            type_ = r.emit.tensor_type(like.type, tensor_info(inner.results[0].type).element)
+            arguments = [whole(v) for v in inner.operands]
+            values[inner.results[0]] = create(inner.name, type_, arguments, dict(inner.attributes.items()))
+        return whole(terminator.operands[0])
+
+    return r.expand(build)
 
 
-__all__ = ["stablehlo"]
+def _map_whole(r: OpRewrite) -> None:
+    """A map that cannot be expanded: on data where the region is homogeneous, else on values."""
+    floats = [i for i in range(len(r.inputs)) if r.info(i).carries_scale]
+    opened = open_scale(r.rewriter)
+    arguments = [opened if i in floats else None for i in range(len(r.inputs))]
+    copy = with_body(r.rewriter, r.op, arguments, [opened])
+    if copy is None:
+        return on_values(r)
+    for i in floats:
+        r.inputs[i] = flat = to_rank_0(r.rewriter, r.scaled(i))
+        r.set_operand(i, flat.data)
+    scale = r.aligned(floats)
+    copy.move_before(r.op)
+    for i in floats:
+        copy.operands[i] = r.operand(i)
+    r.result(scale, data=copy.results[0])
+    return r.erase()

@@ -322,7 +322,8 @@ def call_signature(
                 index[product] = len(factors)
                 factors.append(product)
                 everywhere.append(functions.several_devices and all(
-                    same_on_every_device(symbol.value, functions.everywhere) for symbol, _ in product.factors))  # fmt: skip
+                    symbol.value is not None and same_on_every_device(symbol.value, functions.everywhere)
+                    for symbol, _ in product.factors))  # fmt: skip
             factor = index[product]
         parameters.append(
             ScaledParameter(
