@@ -86,7 +86,7 @@ def _abstract_pair(shape: jax.ShapeDtypeStruct) -> Any:
 @click.command()
 @click.option("--leaves", default="1,10,100", show_default=True, help="Numbers of arrays of the repeated call.")
 @click.option("--layers", default="1,2,4,8", show_default=True, help="Depths of the GPT-2 of the first call.")
-@click.option("--out", type=click.Path(path_type=pathlib.Path), default=RESULTS / "frontend_calls.json", show_default=True)
+@click.option("--out", type=click.Path(path_type=pathlib.Path), default=RESULTS / "frontend_calls.json")
 def main(leaves: str, layers: str, out: pathlib.Path) -> None:
     """Measure and write a table."""
     record: dict[str, Any] = {"environment": environment(), "repeated call": {}, "first call": {}}

@@ -1,5 +1,8 @@
 """Types and helpers under the names of `jax_scalify.core`."""
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from typing import Any

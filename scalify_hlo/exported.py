@@ -4,6 +4,9 @@ The module inside is rewritten by the same engine as `scalify-opt` uses; this mo
 around it: trees, types, shardings and the indices of kept arguments.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import dataclasses
@@ -11,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jax.export import Exported
@@ -75,7 +79,7 @@ def scalify_exported(
         main = public_function(module)
         leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
         pairs = _selected(exported, scaled, options, main, leading)
-        _mark(main, [exported.module_kept_var_idx[i] in pairs for i in range(len(exported.module_kept_var_idx))], leading)
+        _mark(main, [i in pairs for i in exported.module_kept_var_idx], leading)
         scalify_in_place(module, dataclasses.replace(options, args="none"), remarks)
         results = _paired_results(public_function(module), len(exported.ordered_effects), len(exported.out_avals))
         artifact = stablehlo.serialize_portable_artifact(module, _version(), allow_other_dialects=True)
@@ -85,21 +89,26 @@ def scalify_exported(
     kept = [
         j for i in exported.module_kept_var_idx for j in range(int(first[i]), int(first[i]) + (2 if inputs[i] else 1))
     ]  # fmt: skip
-    changes = {
+    changes: dict[str, Any] = {
         "mlir_module_serialized": artifact,
         "in_tree": _tree(exported.in_tree, inputs, container),
         "out_tree": _tree(exported.out_tree, results, container),
         "in_avals": _doubled(exported.in_avals, inputs, lambda _: scale),
         "out_avals": _doubled(exported.out_avals, results, lambda _: scale),
-        "_in_named_shardings": _doubled(exported._in_named_shardings, inputs, _replicated),
-        "_out_named_shardings": _doubled(exported._out_named_shardings, results, _replicated),
+        "_in_named_shardings": _doubled(_private(exported, "_in_named_shardings"), inputs, _replicated),
+        "_out_named_shardings": _doubled(_private(exported, "_out_named_shardings"), results, _replicated),
         "in_shardings_hlo": _doubled(exported.in_shardings_hlo, inputs, lambda _: None),
         "out_shardings_hlo": _doubled(exported.out_shardings_hlo, results, lambda _: None),
         "module_kept_var_idx": tuple(kept),
         "_get_vjp": None,
     }
-    fields = {field.name: getattr(exported, field.name) for field in dataclasses.fields(exported)}
+    fields = {field.name: _private(exported, field.name) for field in dataclasses.fields(exported)}
     return ScaledExported(**{**fields, **changes})
+
+
+def _private(exported: Exported, name: str) -> Any:
+    """A field by its name; one with an underscore that this version of jax lacks is an AttributeError."""
+    return getattr(exported, name)
 
 
 def _selected(exported: Exported, scaled: Select, options: ScalifyOptions, main: Any, leading: int) -> set[int]:
@@ -109,8 +118,7 @@ def _selected(exported: Exported, scaled: Select, options: ScalifyOptions, main:
         chosen = {i for i, pair in zip(exported.module_kept_var_idx, selection, strict=True) if pair}
         if scaled == "all":
             unused = set(range(len(exported.in_avals))) - set(exported.module_kept_var_idx)
-            names = {i: _MLIR_NAMES.get(np.dtype(exported.in_avals[i].dtype).name) for i in unused if _is_float(exported, i)}
-            chosen |= {i for i, name in names.items() if name in options.scaled_types}
+            chosen |= {i for i in unused if _mlir_name(exported.in_avals[i]) in options.scaled_types}
         return chosen
     if callable(scaled):
         names = input_names(exported)
@@ -123,6 +131,11 @@ def _selected(exported: Exported, scaled: Select, options: ScalifyOptions, main:
     return chosen
 
 
+def _mlir_name(aval: Any) -> str:
+    """The element type as MLIR calls it; empty for those that "all" never takes."""
+    return _MLIR_NAMES.get(str(aval.dtype), "")
+
+
 def _is_float(exported: Exported, i: int) -> bool:
     return is_float(exported.in_avals[i])
 
@@ -132,8 +145,8 @@ def _cannot_scale(exported: Exported, i: int) -> str:
     if not 0 <= i < count:
         return f"{exported.fun_name} has {count} inputs, 0 to {count - 1}; there is no input {i} to scale"
     return (
-        f"input {i} ({input_names(exported)[i]}) of {exported.fun_name} is {exported.in_avals[i].str_short()} and cannot "
-        "be scaled: only floating-point arrays are data * scale; leave it out"
+        f"input {i} ({input_names(exported)[i]}) of {exported.fun_name} is {exported.in_avals[i].str_short()} and "
+        "cannot be scaled: only floating-point arrays are data * scale; leave it out"
     )
 
 

@@ -4,6 +4,9 @@
 takes arrays. For whole functions use `scalify` itself.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import functools

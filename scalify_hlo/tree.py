@@ -3,6 +3,9 @@
 `map`, `leaves`, `structure`, `flatten`, `unflatten` and `all` take what their namesakes in `jax.tree` take.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import builtins
@@ -11,7 +14,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.tree_util import PyTreeDef
 from numpy.typing import DTypeLike
 
 from scalify_hlo.frontend.scaled_array import is_scaled
@@ -29,17 +31,17 @@ def leaves(tree: Any) -> list[Any]:
     return jax.tree.leaves(tree, is_leaf=is_scaled)
 
 
-def structure(tree: Any) -> PyTreeDef:
+def structure(tree: Any) -> Any:
     """The structure of a tree whose ScaledArrays are leaves."""
     return jax.tree.structure(tree, is_leaf=is_scaled)
 
 
-def flatten(tree: Any) -> tuple[list[Any], PyTreeDef]:
+def flatten(tree: Any) -> tuple[list[Any], Any]:
     """(leaves, structure) of a tree."""
     return jax.tree.flatten(tree, is_leaf=is_scaled)
 
 
-def unflatten(structure: PyTreeDef, leaves: Any) -> Any:
+def unflatten(structure: Any, leaves: Any) -> Any:
     """The tree of a structure and its leaves."""
     return jax.tree.unflatten(structure, leaves)
 

@@ -4,6 +4,9 @@ The rewriting happens when JAX lowers the surrounding program, in its module con
 axes, callbacks and symbolic dimensions are those of the caller.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import dataclasses
@@ -11,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Primitive, jaxpr_as_fun

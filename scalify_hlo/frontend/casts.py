@@ -4,6 +4,9 @@ Inside the transform a cast acts on the data and keeps the scale: the data satur
 conversion to float8_e4m3fn gives NaN beyond 448.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from functools import cache, partial

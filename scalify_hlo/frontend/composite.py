@@ -8,6 +8,9 @@ no more. Where the decomposition has dynamic dimensions, the composite is lowere
 private function whose attribute `scalify.composite` holds the name that the composite would have.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

@@ -1,5 +1,8 @@
 """ScalifyConfig: options for the transforms traced inside a `with` block (a name of jax-scalify)."""
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import contextvars

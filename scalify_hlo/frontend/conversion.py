@@ -1,5 +1,8 @@
 """From arrays to scaled arrays and back, for single arrays and for trees of them."""
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import functools
@@ -92,7 +95,7 @@ def _split(value: Any, statistic: Statistic, scale_dtype: np.dtype[Any]) -> tupl
 _split_on_device = jax.jit(_split, static_argnums=(1, 2))
 
 
-def asarray(tree: Any, dtype: DTypeLike | None = None) -> Any:
+def asarray(tree: Any, dtype: Any = None) -> Any:
     """Every ScaledArray of a tree multiplied out, every other array leaf as an array; converted to `dtype` if given.
 
     The product is formed in at least f32 before it is converted, see `ScaledArray.to_array`.
@@ -100,7 +103,7 @@ def asarray(tree: Any, dtype: DTypeLike | None = None) -> Any:
     return jax.tree.map(functools.partial(_as_array, dtype=dtype), tree, is_leaf=is_scaled)
 
 
-def _as_array(value: Any, dtype: DTypeLike | None) -> Any:
+def _as_array(value: Any, dtype: Any) -> Any:
     if isinstance(value, ScaledArray):
         return value.to_array(dtype)
     if isinstance(value, (jax.Array, np.ndarray)):

@@ -4,6 +4,9 @@ The rule is an ordinary JAX function of ScaledArrays. It travels inside the prog
 `scalify-opt` applies it with no Python at hand, and it takes no part where nothing is scaled.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import functools
@@ -12,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 
 from scalify_hlo.frontend.composite import RULE, composite

@@ -1,5 +1,8 @@
 """Callbacks and prints that see data and scale of the values inside a transformed program."""
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable

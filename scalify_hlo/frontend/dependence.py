@@ -5,6 +5,9 @@ primitives `get_data_and_scale` and `stop_scaling` return never do. Known at tra
 rewritten, because the tree of a transformed function's results depends on it.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -47,9 +50,8 @@ def sets_scaling(jaxpr: Any) -> bool:
 def is_float(aval: Any) -> bool:
     """Whether values of an abstract type can carry a scale."""
     dtype = getattr(aval, "dtype", None)
-    return dtype is not None and not jax.dtypes.issubdtype(dtype, jax.dtypes.extended) and (
-        jnp.issubdtype(dtype, jnp.floating)
-    )  # fmt: skip
+    # Random keys have an extended type, which numpy's type tests do not understand.
+    return dtype is not None and not jnp.issubdtype(dtype, jax.dtypes.extended) and jnp.issubdtype(dtype, jnp.floating)
 
 
 def _equation(eqn: Any, inputs: list[bool]) -> list[bool]:

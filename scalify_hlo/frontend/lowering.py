@@ -1,5 +1,8 @@
 """Lowering of a closed jaxpr into a function of an MLIR module, through JAX's public lowering interface."""
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence

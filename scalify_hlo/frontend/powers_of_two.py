@@ -1,5 +1,8 @@
 """Rounding to powers of two, by the bits of f32 numbers: works on numpy and JAX arrays, traced or not."""
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import enum
@@ -86,7 +89,7 @@ def pow2_decompose(
 
 def clip_scale(scale: Any) -> Any:
     """A f32 scale kept within the powers of two that f32 has as normal numbers, so that 1 / scale is finite."""
-    xp = np if isinstance(scale, (np.ndarray, np.generic)) else jnp
+    xp: Any = np if isinstance(scale, (np.ndarray, np.generic)) else jnp
     return xp.clip(scale, SMALLEST_SCALE, LARGEST_SCALE)
 
 

@@ -5,6 +5,9 @@ nothing outside of the transform, and works on ScaledArrays directly. Scales mov
 bits. Where the statistic says nothing (all zeros, infinite or NaN elements) the scale stays as it is.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,11 +1,16 @@
 """ScaledArray: an array X carried as the pair (data, scale) with X = data * scale (paper, Algorithm 2)."""
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.core
 import jax.export
 import jax.numpy as jnp
 import numpy as np
@@ -92,6 +97,11 @@ def _describe(value: Any) -> str:
     return f"{name} {np.asarray(value).tolist()}"
 
 
+def _from_children(aux_data: Any, children: Sequence[Any]) -> ScaledArray:
+    del aux_data
+    return ScaledArray(*children)
+
+
 jax.tree_util.register_dataclass(ScaledArray, data_fields=["data", "scale"], meta_fields=[])
 # So that functions of scaled arrays can be saved by `jax.export`; the name is part of the file format.
 jax.export.register_pytree_node_serialization(
@@ -99,7 +109,7 @@ jax.export.register_pytree_node_serialization(
     serialized_name="scalify_hlo.ScaledArray",
     serialize_auxdata=lambda _: b"",
     deserialize_auxdata=lambda _: (),
-    from_children=lambda _, children: ScaledArray(*children),
+    from_children=_from_children,
 )
 
 
@@ -113,7 +123,7 @@ def is_scaled_leaf(value: Any) -> bool:
     return np.isscalar(value) or isinstance(value, (ScaledArray, jax.Array, np.ndarray))
 
 
-def scaled_array(data: Any, scale: Any, dtype: DTypeLike | None = None) -> ScaledArray:
+def scaled_array(data: Any, scale: Any, dtype: Any = None) -> ScaledArray:
     """The ScaledArray of the given data and scale, both as they are.
 
     data: array or nested sequence; converted to `dtype` if given. Integers become f32.

@@ -4,6 +4,9 @@ All in f32, of any float array, traced or not. Where the statistic itself leaves
 largest absolute value stands in for it: a scale needs the magnitude, not its last digit.
 """
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from typing import Any, Literal

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator
+from collections.abc import Generator
 
 _active: contextvars.ContextVar[bool] = contextvars.ContextVar("tracing_scalified", default=False)
 
 
 @contextlib.contextmanager
-def tracing_scalified() -> Iterator[None]:
+def tracing_scalified() -> Generator[None]:
     """Marks the enclosed tracing as one whose program will be rewritten."""
     token = _active.set(True)
     try:

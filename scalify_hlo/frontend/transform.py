@@ -1,13 +1,17 @@
 """scalify(fun): scale propagation through a JAX function (paper, Algorithm 1)."""
 
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, overload
+from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
@@ -20,10 +24,6 @@ from scalify_hlo.frontend.tracing import tracing_scalified
 from scalify_hlo.options import ScalifyOptions
 
 
-@overload
-def scalify(fun: Callable[..., Any], **options: Any) -> ScalifiedFunction: ...
-@overload
-def scalify(fun: None = None, **options: Any) -> Callable[[Callable[..., Any]], ScalifiedFunction]: ...
 def scalify(
     fun: Callable[..., Any] | None = None,
     *,

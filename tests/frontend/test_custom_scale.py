@@ -42,7 +42,7 @@ def test_eager_on_scaled_arrays_runs_the_rule():
     np.testing.assert_array_equal(np.asarray(y), 3 * X + 1)
 
 
-def test_exported_program_carries_the_rule(tmp_path):
+def test_exported_program_carries_the_rule():
     exported = jax.export.export(jax.jit(lambda x, i: shifted(x, 1.0, i)))(X, np.int32(0))
     loaded = jax.export.deserialize(exported.serialize())
     np.testing.assert_array_equal(loaded.call(X, np.int32(0))[0], 3 * X + 1)
@@ -108,7 +108,8 @@ def test_plain_program_does_not_compute_the_rule():
 def test_rule_of_the_wrong_type_is_refused():
     marked = sc.custom_scale(lambda x: x * 2, name="doubled")
     marked.defscale(lambda x: ScaledArray(x.data.astype(np.float16), x.scale))
-    with pytest.raises(TypeError, match=r"rule of 'doubled' returns data float16\[3\].* where the function returns float32"):
+    expected = r"rule of 'doubled' returns data float16\[3\].* where the function returns float32"
+    with pytest.raises(TypeError, match=expected):
         jax.jit(marked)(X)
 
 

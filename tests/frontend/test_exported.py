@@ -114,7 +114,7 @@ def test_symbolic_shapes():
 
 def test_choice_of_inputs():
     exported = export.export(jax.jit(model))(PARAMS, X)
-    for scaled in ("1", "params*", [0, 1], lambda name, aval: name.startswith("args[0]")):
+    for scaled in ("1", "params*", [0, 1], lambda name, _: name.startswith("args[0]")):
         tree = sc.scalify_exported(exported, scaled).in_tree
         (params, x), _ = jax.tree.unflatten(tree, range(tree.num_leaves))
         pairs = isinstance(params["b"], ScaledArray), isinstance(params["w"], ScaledArray), isinstance(x, ScaledArray)

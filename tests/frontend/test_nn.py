@@ -113,7 +113,8 @@ def test_activations_inside_f16_out_of_its_range(name, exponent):
     if name != "softplus":
         assert float(result.scale) == 2.0**exponent
     # An f16 product, rounded once; what is far smaller than the scale may be lost.
-    np.testing.assert_allclose(np.asarray(result, np.float64), expected, rtol=2.0**-9, atol=2.0**-24 * float(result.scale))
+    smallest = 2.0**-24 * float(result.scale)
+    np.testing.assert_allclose(np.asarray(result, np.float64), expected, rtol=2.0**-9, atol=smallest)
 
 
 @pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "softmax"])
@@ -271,7 +272,8 @@ GATES, INPUTS = RNG.random((12, 5)).astype(np.float32), RNG.standard_normal((12,
 
 def test_recurrence():
     initial = np.float32(RNG.standard_normal(5))
-    np.testing.assert_allclose(nn.linear_recurrence(GATES, INPUTS), loop_recurrence(GATES, INPUTS), rtol=1e-4, atol=1e-6)
+    expected = loop_recurrence(GATES, INPUTS)
+    np.testing.assert_allclose(nn.linear_recurrence(GATES, INPUTS), expected, rtol=1e-4, atol=1e-6)
     result = nn.linear_recurrence(GATES, INPUTS, initial)
     np.testing.assert_allclose(result, loop_recurrence(GATES, INPUTS, initial), rtol=1e-4, atol=1e-6)
     backwards = nn.linear_recurrence(GATES, INPUTS, initial, reverse=True)
@@ -325,6 +327,7 @@ def test_selective_scan():
 
     expected = jax.vmap(direct, in_axes=(0, 0, None, 0, 0, None))(u, delta, a, b, c, d)
     np.testing.assert_allclose(nn.selective_scan(u, delta, a, b, c, d), expected, rtol=1e-4, atol=1e-5)
-    arguments = [scaled(x, s) for x, s in zip((u, delta, a, b, c, d), (2.0**20, 0.5, 1.0, 2.0**-10, 1.0, 2.0), strict=True)]
+    scales = 2.0**20, 0.5, 1.0, 2.0**-10, 1.0, 2.0
+    arguments = [scaled(x, s) for x, s in zip((u, delta, a, b, c, d), scales, strict=True)]
     inside = sc.scalify(nn.selective_scan)(*arguments)
     np.testing.assert_allclose(np.asarray(inside), expected, rtol=1e-4, atol=1e-5)

@@ -169,7 +169,7 @@ def test_get_inside():
 
 
 def test_get_inside_of_a_plain_array():
-    data, scale = sc.scalify(lambda x, y: sc.get_data_and_scale(y))(scaled(), X)
+    data, scale = sc.scalify(lambda _, y: sc.get_data_and_scale(y))(scaled(), X)
     np.testing.assert_array_equal(data, X)
     assert float(scale) == 1
 

@@ -187,7 +187,7 @@ def test_rounding_of_a_config():
 def test_config_is_checked():
     with pytest.raises(ValueError, match="scales are float32"):
         sc.ScalifyConfig(scale_dtype=np.float16)
-    with pytest.raises(NotImplementedError, match="STOCHASTIC|stochastic"):
+    with pytest.raises(NotImplementedError, match="stochastic"):
         sc.ScalifyConfig(rounding_mode=sc.Pow2RoundMode.STOCHASTIC)
     assert sc.core.get_scalify_config() == sc.ScalifyConfig()
 

@@ -3,9 +3,10 @@
 Its distribution names this module in the entry point group `scalify_hlo.rules`; importing it registers the rules.
 """
 
+from scalify_hlo.rewrites.custom_calls import custom_call
+
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import marker
-from scalify_hlo.rewrites.custom_calls import custom_call
 
 
 # double(s x) = s double(x)
