@@ -179,7 +179,7 @@ def constant_operand(r: OpRewrite, index: int, position: int) -> bool:
         quotient = number * 2.0**-other.scale.exponent
         if abs(quotient) >= 2.0**_LARGEST_CONSTANT:
             return False
-        r.set_operand(index, r.emit.splat(other.data, quotient))
+        r.set_operand(index, r.emit.splat(r.operand(index), quotient))
         r.set_operand(position, other.data)
         return True
     small = 0 < number <= min(_GUARD, 2.0 ** (other.scale.exponent - 3))

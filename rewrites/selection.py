@@ -69,12 +69,12 @@ def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale | None:
     scale = emit.maximum([member.scale, Scale(math.ceil(math.log2(abs(number))) - room)])
     if scale.is_constant:
         quotient = number * 2.0**-scale.exponent
-        r.set_operand(index, emit.splat(member.data, max(-largest, min(largest, quotient))))
+        r.set_operand(index, emit.splat(r.operand(index), max(-largest, min(largest, quotient))))
     else:
         scalar = emit.op("divide", emit.scalar, emit.splat(emit.scale_value(ONE), number), emit.divisor(scale))
         low, high = (emit.splat(scalar, bound) for bound in (-largest, largest))
         scalar = emit.op("clamp", emit.scalar, low, scalar, high)
-        r.set_operand(index, emit.broadcast_like(emit.scale_as(scalar, info.element), member.data))
+        r.set_operand(index, emit.broadcast_like(emit.scale_as(scalar, info.element), r.operand(index)))
     r.set_operand(other, r.bring(member, scale))
     return scale
 

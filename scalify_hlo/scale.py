@@ -109,13 +109,12 @@ class Scale:
         return self.rooted(2)
 
     def rooted(self, degree: int) -> "tuple[Scale, Scale]":
-        """(root, rest) with root^degree * rest = self; the powers in rest lie in [0, degree)."""
-        root = Scale(math.floor(self.exponent / degree), _drop_zeros((s, p // degree) for s, p in self.factors))
-        rest = Scale(
-            self.exponent - degree * math.floor(self.exponent / degree),
-            _drop_zeros((s, p % degree) for s, p in self.factors),
-        )
-        return root, rest
+        """(root, rest) with root^degree * rest = self; the powers in rest are 0, 1 and, for a third root, -1."""
+        # The nearest multiple: a rest of s^2 would leave the range of f32 where s^-1 does not.
+        half = (degree - 1) // 2
+        exponent = math.floor((self.exponent + half) / degree)
+        root = Scale(exponent, _drop_zeros((s, (p + half) // degree) for s, p in self.factors))
+        return root, self / root**degree
 
     def __str__(self) -> str:
         terms = [f"s{symbol.index}" + (f"^{power}" if power != 1 else "") for symbol, power in self.factors]
