@@ -26,7 +26,7 @@ def _renamed(g: Graph, nodes: list[Node]) -> list[Node]:
 
 def call(g: Graph) -> None:
     """A private function of two arguments, called once or twice."""
-    x = g.float()
+    x = g.operand()
     y = g.like(x)
     parameters = _renamed(g, [x, y])
     body, result = _filled(g, parameters)
@@ -34,8 +34,7 @@ def call(g: Graph) -> None:
     type_ = tensor(x.shape)
     arguments = ", ".join(f"{p.name}: {type_}" for p in parameters)
     g.functions.append(
-        f"func.func private @{name}({arguments}) -> {type_} {{\n{body.text}\n"
-        f"    return {result.name} : {type_}\n}}"
+        f"func.func private @{name}({arguments}) -> {type_} {{\n{body.text}\n    return {result.name} : {type_}\n}}"
     )
 
     def apply(*values: Value) -> Value:
@@ -49,7 +48,7 @@ def call(g: Graph) -> None:
 
 def loop(g: Graph) -> None:
     """A while of a few iterations that carries two values; the body uses a third from outside."""
-    x = g.float()
+    x = g.operand()
     carried = [x, g.like(x)]
     outside = g.like(x)
     arguments = _renamed(g, carried)
@@ -85,7 +84,7 @@ def loop(g: Graph) -> None:
 
 def branch(g: Graph) -> None:
     """An if on a run-time predicate, or a case on a constant."""
-    x = g.float()
+    x = g.operand()
     y = g.like(x)
     first, left = _filled(g, [x, y])
     second, right = _filled(g, [y, x])
@@ -126,7 +125,7 @@ def _along(g: Graph, x: Node, reduced: Node) -> Node:
 
 def softmax(g: Graph) -> None:
     """Softmax, with a mask of minus infinities now and then."""
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     axis = len(x.shape) - 1
     if g.pick((False, True)):
         p = compare(g)
@@ -146,7 +145,7 @@ def softmax(g: Graph) -> None:
 
 def normalise(g: Graph) -> None:
     """(x - mean) / sqrt(mean square + eps), or without the mean."""
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     axis = len(x.shape) - 1
     share = 1 / x.shape[axis]
     if g.pick((False, True)):
@@ -167,7 +166,7 @@ def normalise(g: Graph) -> None:
 
 def moving_average(g: Graph) -> None:
     """0.9 m + 0.1 g, as in Adam."""
-    m = g.float()
+    m = g.operand()
     x = g.like(m)
     old = g.elementwise("stablehlo.multiply", [m, g.constant(0.9, m.shape)], bounds.multiply)
     new = g.elementwise("stablehlo.multiply", [g.constant(0.1, m.shape), x], bounds.multiply)

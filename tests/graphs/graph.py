@@ -67,7 +67,7 @@ class Graph:
             if node.is_float and (rank is None or len(node.shape) == rank) and len(node.shape) >= least_rank
         ]
 
-    def float(self, rank: int | None = None, least_rank: int = 0) -> Node:
+    def operand(self, rank: int | None = None, least_rank: int = 0) -> Node:
         """A float node; the latest ones are the most likely. Raises InadmissibleError when there is none."""
         found = self.floats(rank, least_rank)
         if not found:
@@ -93,7 +93,7 @@ class Graph:
         return f"%v{next(self._numbers)}"
 
     def step(self, text: str, operands: Sequence[Node], apply: Callable[..., Value]) -> Node:
-        """Add an operation: `text` after `%name = `. Raises InadmissibleError and adds nothing if it leaves the range."""
+        """Add an operation, `text` without its result. Raises InadmissibleError, and adds nothing, out of range."""
         value = apply(*(node.value for node in operands))
         name = self.fresh()
         self.steps.append(Step(f"{name} = {text}", name, tuple(node.name for node in operands), apply))

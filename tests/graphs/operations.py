@@ -28,21 +28,21 @@ def _transform(g: Graph, text: str, x: Node, move: Callable[[Floats], Floats]) -
 
 
 def negate(g: Graph) -> None:
-    g.elementwise("stablehlo.negate", [g.float()], lambda x: Bounded(-x.value, x.error, x.exponent, x.degree))
+    g.elementwise("stablehlo.negate", [g.operand()], lambda x: Bounded(-x.value, x.error, x.exponent, x.degree))
 
 
 def absolute(g: Graph) -> Node:
-    x = g.float()
+    x = g.operand()
     return g.elementwise("stablehlo.abs", [x], lambda x: Bounded(np.abs(x.value), x.error, x.exponent, x.degree))
 
 
 def barrier(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     g.step(f"stablehlo.optimization_barrier {x.name} : {tensor(x.shape)}", [x], lambda v: v)
 
 
 def reshape(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     size = math.prod(x.shape)
     shapes = [(size,), (1, size), *[(d, size // d) for d in (2, 3, 4) if size % d == 0]]
     shape = g.pick(shapes)
@@ -50,21 +50,21 @@ def reshape(g: Graph) -> None:
 
 
 def transpose(g: Graph) -> None:
-    x = g.float(least_rank=2)
+    x = g.operand(least_rank=2)
     order = g.pick([tuple(reversed(range(len(x.shape)))), (*range(1, len(x.shape)), 0)])
     text = f"stablehlo.transpose {x.name}, dims = {list(order)}"
     _transform(g, text, x, lambda v: v.transpose(order))
 
 
 def reverse(g: Graph) -> None:
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     axis = g.axis(x)
     text = f"stablehlo.reverse {x.name}, dims = [{axis}] : {tensor(x.shape)}"
     g.step(text, [x], lambda v: bounds.moved(v, lambda a: np.flip(a, axis)))
 
 
 def broadcast(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     if len(x.shape) > 2:
         raise InadmissibleError("of rank 3 already")
     n = g.pick((2, 3))
@@ -79,7 +79,7 @@ def broadcast(g: Graph) -> None:
 
 
 def slice_(g: Graph) -> None:
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     axis = g.axis(x)
     n = x.shape[axis]
     start = g.pick(range(n))
@@ -90,7 +90,7 @@ def slice_(g: Graph) -> None:
 
 
 def dynamic_slice(g: Graph) -> None:
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     starts = [g.pick(range(n)) for n in x.shape]
     sizes = [g.pick(range(1, n - s + 1)) for s, n in zip(starts, x.shape, strict=True)]
     names = [g.integer(s) for s in starts]
@@ -105,7 +105,7 @@ def dynamic_slice(g: Graph) -> None:
 
 
 def gather(g: Graph) -> None:
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     rows = [g.pick(range(x.shape[0])) for _ in range(g.pick((1, 2, 3)))]
     rest = x.shape[1:]
     indices = g.fresh()
@@ -123,7 +123,7 @@ def gather(g: Graph) -> None:
 
 
 def sort(g: Graph) -> None:
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     axis = g.axis(x)
     a, b, c = g.fresh(), g.fresh(), g.fresh()
     scalar = tensor(())
@@ -147,39 +147,39 @@ def sort(g: Graph) -> None:
 
 
 def add(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     sign, op = g.pick(((1, "add"), (-1, "subtract")))
     g.elementwise(f"stablehlo.{op}", [x, g.like(x)], functools.partial(bounds.add, sign=sign))
 
 
 def add_constant(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     g.elementwise("stablehlo.add", [x, g.constant(g.pick(_CONSTANTS), x.shape)], bounds.add)
 
 
 def multiply(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     g.elementwise("stablehlo.multiply", [x, g.like(x)], bounds.multiply)
 
 
 def multiply_constant(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     operands = [x, g.constant(g.pick(_CONSTANTS), x.shape)]
     g.elementwise("stablehlo.multiply", operands[:: g.pick((1, -1))], bounds.multiply)
 
 
 def multiply_zero(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     g.elementwise("stablehlo.multiply", [x, g.constant(0.0, x.shape)], bounds.multiply)
 
 
 def divide(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     g.elementwise("stablehlo.divide", [x, g.like(x)], bounds.divide)
 
 
 def divide_constant(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     g.elementwise("stablehlo.divide", [x, g.constant(g.pick(_CONSTANTS), x.shape)], bounds.divide)
 
 
@@ -198,11 +198,11 @@ def reciprocal_square_root(g: Graph) -> None:
 
 
 def cube_root(g: Graph) -> None:
-    g.elementwise("stablehlo.cbrt", [g.float()], lambda v: bounds.monotone(v, np.cbrt, v.exponent / 3, v.degree))
+    g.elementwise("stablehlo.cbrt", [g.operand()], lambda v: bounds.monotone(v, np.cbrt, v.exponent / 3, v.degree))
 
 
 def power(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     n = g.pick((2, 3))
 
     def apply(v: Bounded, _: Bounded) -> Bounded:
@@ -216,7 +216,7 @@ def power(g: Graph) -> None:
 
 
 def dot(g: Graph) -> None:
-    x = g.float(rank=2)
+    x = g.operand(rank=2)
     ys = [n for n in g.floats(2) if x.shape[1] in n.shape]
     if not ys:
         raise InadmissibleError("nothing to contract with")
@@ -238,7 +238,7 @@ def dot(g: Graph) -> None:
 
 
 def batched_dot(g: Graph) -> None:
-    x = g.float(rank=2)
+    x = g.operand(rank=2)
     y = g.like(x)
 
     def product(a: Floats, b: Floats) -> Floats:
@@ -265,7 +265,7 @@ def _extremum(x: Bounded, axis: int, function: Callable[..., Floats]) -> Bounded
 
 def reduce(g: Graph) -> Node:
     op = g.pick(tuple(_REDUCERS))
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     return reduce_with(g, op, x, g.axis(x))
 
 
@@ -282,7 +282,7 @@ def reduce_with(g: Graph, op: str, x: Node, axis: int) -> Node:
 
 
 def cumulative_sum(g: Graph) -> None:
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     axis = g.axis(x)
     rank, n = len(x.shape), x.shape[axis]
     start = g.constant(0.0, ())
@@ -301,7 +301,7 @@ def cumulative_sum(g: Graph) -> None:
 
 
 def scatter_add(g: Graph) -> None:
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     updates = g.like(x)
     rows = [g.pick(range(x.shape[0])) for _ in range(x.shape[0])]
     indices = g.fresh()
@@ -330,7 +330,7 @@ def scatter_add(g: Graph) -> None:
 
 
 def compare(g: Graph) -> Node:
-    x = g.float()
+    x = g.operand()
     y = g.constant(g.pick((0.0, *_CONSTANTS)), x.shape) if g.pick((False, True)) else g.like(x)
     direction, function = g.pick((("GT", np.greater), ("LE", np.less_equal), ("GE", np.greater_equal)))
     types = f"({tensor(x.shape)}, {tensor(y.shape)}) -> {tensor(x.shape, 'i1')}"
@@ -363,14 +363,14 @@ def convert_predicate(g: Graph) -> None:
 
 
 def maximum(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     y = g.constant(g.pick((0.0, *_CONSTANTS)), x.shape) if g.pick((False, True)) else g.like(x)
     op, function = g.pick((("maximum", np.maximum), ("minimum", np.minimum)))
     g.elementwise(f"stablehlo.{op}", [x, y], functools.partial(bounds.selected, function))
 
 
 def clamp(g: Graph) -> None:
-    x = g.float()
+    x = g.operand()
     low, high = (g.constant(number, x.shape) for number in g.pick(((-1.0, 1.0), (0.0, 6.0), (0.5, 2.0))))
     g.elementwise(
         "stablehlo.clamp", [low, x, high], lambda a, v, b: bounds.selected(lambda p, q, r: np.clip(q, p, r), a, v, b)
@@ -378,7 +378,7 @@ def clamp(g: Graph) -> None:
 
 
 def concatenate(g: Graph) -> None:
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     y = g.like(x)
     axis = g.axis(x)
 
@@ -397,7 +397,7 @@ def concatenate(g: Graph) -> None:
 
 
 def pad(g: Graph) -> None:
-    x = g.float(rank=1)
+    x = g.operand(rank=1)
     scalars = g.floats(0)
     y = g.pick(scalars) if scalars and g.pick((False, True)) else g.constant(g.pick((0.0, 1.0)), ())
     n = x.shape[0] + 3
@@ -414,7 +414,7 @@ def pad(g: Graph) -> None:
 
 
 def dynamic_update_slice(g: Graph) -> None:
-    x = g.float(least_rank=1)
+    x = g.operand(least_rank=1)
     updates = [n for n in g.floats(len(x.shape)) if all(a <= b for a, b in zip(n.shape, x.shape, strict=True))]
     u = g.pick(updates[::-1])
     starts = [g.pick(range(n - m + 1)) for n, m in zip(x.shape, u.shape, strict=True)]
@@ -447,11 +447,11 @@ def bounded_function(g: Graph) -> None:
             ("cosine", np.cos, 1.0, 2.0),
         )
     )
-    g.elementwise(f"stablehlo.{op}", [g.float()], lambda v: bounds.contracting(v, function, lipschitz, most))
+    g.elementwise(f"stablehlo.{op}", [g.operand()], lambda v: bounds.contracting(v, function, lipschitz, most))
 
 
 def exponential(g: Graph) -> None:
-    g.elementwise("stablehlo.exponential", [g.float()], lambda v: bounds.monotone(v, np.exp, 0.0, 0))
+    g.elementwise("stablehlo.exponential", [g.operand()], lambda v: bounds.monotone(v, np.exp, 0.0, 0))
 
 
 def logarithm(g: Graph) -> None:

@@ -48,8 +48,8 @@ class Program:
     condition: what is special about this use of the operation.
     draw: where the float arguments come from (see `inputs`).
     exact: whether f32 results have the original's bits (promise P2); by default what the registry says.
-    range: whether an f16 result exists when data * scale is out of f16's range; by default that follows from the
-        family of the rule. None: by family.
+    range: under which variants of tests.support.RANGE_EXPONENTS, or all or none of them, an f16 result exists when
+        data * scale is out of f16's range. None: by the family of the rule.
     not_run: why neither the interpreter nor XLA:CPU gives results that can be compared.
     interpreted: the StableHLO reference interpreter can run it; otherwise XLA:CPU does.
     elements: the element types that `T` may stand for.
@@ -65,7 +65,7 @@ class Program:
     condition: str = ""
     draw: Draw = "normal"
     exact: bool | None = None
-    range: bool | None = None
+    range: bool | tuple[str, ...] | None = None
     not_run: str = ""
     interpreted: bool = True
     elements: tuple[str, ...] = ("f32", "f64", "bf16", "f16")
@@ -152,8 +152,7 @@ def reducer(op: str, element: str = "T") -> str:
     """A region of two scalar arguments that applies `stablehlo.<op>` to them."""
     scalar = f"tensor<{element}>"
     return (
-        f"{{ ^bb0(%a: {scalar}, %b: {scalar}): "
-        f"%c = stablehlo.{op} %a, %b : {scalar} stablehlo.return %c : {scalar} }}"
+        f"{{ ^bb0(%a: {scalar}, %b: {scalar}): %c = stablehlo.{op} %a, %b : {scalar} stablehlo.return %c : {scalar} }}"
     )
 
 

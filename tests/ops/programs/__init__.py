@@ -1,7 +1,19 @@
 """The table: at least one program for every rule. To add an operation, add a row to the file of its family."""
 
 from tests.ops.program import Program
-from tests.ops.programs import contraction, dynamic_shapes, elementwise, homogeneous, regions, selection, structural
+from tests.ops.programs import (
+    collectives,
+    complex_numbers,
+    contraction,
+    dynamic_shapes,
+    elementwise,
+    homogeneous,
+    implicit_broadcasts,
+    linear_algebra,
+    regions,
+    selection,
+    structural,
+)
 
 PROGRAMS: tuple[Program, ...] = (
     *homogeneous.PROGRAMS,
@@ -14,5 +26,9 @@ PROGRAMS: tuple[Program, ...] = (
     *elementwise.OPAQUE,
     *regions.PROGRAMS,
     *structural.PROGRAMS,
+    *complex_numbers.PROGRAMS,
+    *linear_algebra.PROGRAMS,
+    *collectives.PROGRAMS,
     *dynamic_shapes.PROGRAMS,
+    *implicit_broadcasts.PROGRAMS,
 )

@@ -37,6 +37,12 @@ PROGRAMS = (
         "4x6xT -> 2x2xT",
         "start_indices = array<i64: 1, 0>, limit_indices = array<i64: 3, 5>, strides = array<i64: 1, 3>",
     ),
+    Program(
+        "stablehlo.torch_index_select",
+        "4x3xT, 2xi32 -> 2x3xT",
+        "dim = 0 : i64, batch_dims = 0 : i64",
+        interpreted=False,
+    ),
     Program("stablehlo.transpose", "3x4xT -> 4x3xT", "permutation = array<i64: 1, 0>"),
     Program("chlo.top_k", "3x6xT -> 3x2xT, 3x2xi32", "k = 2 : i64"),
     Program(
@@ -44,6 +50,12 @@ PROGRAMS = (
         "3x4xT -> 3x4xT",
         "sharding = #sdy.sharding<@mesh, [{}, {}]>",
         functions="sdy.mesh @mesh = <[]>",
+        not_run=LAYOUT,
+    ),
+    Program(
+        "sdy.sharding_group",
+        "3x4xT -> 3x4xT",
+        body="sdy.sharding_group %0 group_id = 1 : tensor<3x4xT> return %0 : tensor<3x4xT>",
         not_run=LAYOUT,
     ),
     Program(

@@ -45,7 +45,15 @@ PROGRAMS = (
     Program("stablehlo.reduce", "3x6xT, T=inf -> 3xT", _ROWS, _MIN, condition="minimum"),
     Program("stablehlo.reduce", "3x6xT, T=0.0 -> 3xT", _ROWS, _SECOND, condition="last"),
     Program("stablehlo.reduce", "3x6xT, T=1.0 -> 3xT", _ROWS, _MULTIPLY, condition="multiply", range=False),
-    Program("stablehlo.reduce", "3x3xT, T=1.0 -> 3xT", _ROWS, _MULTIPLY, condition="multiply few", draw="positive"),
+    Program(
+        "stablehlo.reduce",
+        "3x3xT, T=1.0 -> 3xT",
+        _ROWS,
+        _MULTIPLY,
+        condition="multiply few",
+        draw="positive",
+        range=("up", "down"),
+    ),
     Program("stablehlo.reduce", "3x6xi1, i1=true -> 3xi1", _ROWS, _AND, condition="and of booleans"),
     Program(
         "stablehlo.reduce",
@@ -68,8 +76,16 @@ PROGRAMS = (
     Program("stablehlo.reduce_window", "3x6xT, T=1.0 -> 3x3xT", _WINDOW, _MULTIPLY, condition="multiply"),
     Program("stablehlo.scatter", "5x3xT, 4x1xi32, 4x3xT -> 5x3xT", _SCATTER.format("false"), _ADD, condition="add"),
     Program("stablehlo.scatter", "5x3xT, 4x1xi32, 4x3xT -> 5x3xT", _SCATTER.format("false"), _MAX, condition="maximum"),
-    Program("stablehlo.scatter", "5x3xT, 4x1xi32, 4x3xT -> 5x3xT", _SCATTER.format("false"), _SECOND, condition="update"),
-    Program("stablehlo.scatter", "5x3xT=0.0, 4x1xi32, 4x3xT -> 5x3xT", _SCATTER.format("false"), _ADD, condition="add to zeros"),
+    Program(
+        "stablehlo.scatter", "5x3xT, 4x1xi32, 4x3xT -> 5x3xT", _SCATTER.format("false"), _SECOND, condition="update"
+    ),
+    Program(
+        "stablehlo.scatter",
+        "5x3xT=0.0, 4x1xi32, 4x3xT -> 5x3xT",
+        _SCATTER.format("false"),
+        _ADD,
+        condition="add to zeros",
+    ),
     Program(
         "stablehlo.scatter",
         "5x3xT, 4x1xi32, 4x3xT -> 5x3xT",
@@ -101,6 +117,14 @@ PROGRAMS = (
         range=False,
     ),
     Program(
+        "chlo.scan",
+        "6x3xT, 3xT -> 6x3xT, 3xT",
+        "dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 1>, resultSegmentSizes = array<i32: 1, 1>",
+        "{ ^bb0(%a: tensor<3xT>, %b: tensor<3xT>): %c = stablehlo.add %a, %b : tensor<3xT> "
+        "stablehlo.return %c, %c : tensor<3xT>, tensor<3xT> }",
+        interpreted=False,
+    ),
+    Program(
         "stablehlo.map",
         "3x4xT, 3x4xT -> 3x4xT",
         "dimensions = array<i64: 0, 1>",
@@ -108,4 +132,4 @@ PROGRAMS = (
         "%h = stablehlo.constant dense<0.5> : tensor<T> %d = stablehlo.add %c, %h : tensor<T> "
         "stablehlo.return %d : tensor<T> }",
     ),
-)  # fmt: skip
+)

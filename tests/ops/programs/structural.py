@@ -62,6 +62,7 @@ PROGRAMS = (
     return %r : tensor<3x4xT>""",
         functions=_TWICE,
         condition="repeated",
+        range=("up", "down"),
     ),
     Program(
         "stablehlo.while",
@@ -80,6 +81,7 @@ PROGRAMS = (
         _LOOP,
         body=_COUNTED.format(step="%c = stablehlo.tanh %a : tensor<3x4xT>", carried="%c, %a"),
         condition="swapping",
+        range=("up", "far", "mixed"),
     ),
     Program(
         "stablehlo.while",
@@ -136,6 +138,29 @@ PROGRAMS = (
         functions=_SCALE_AND_DATA.format(name="stop_scaling", more=""),
         condition="stop_scaling",
         range=False,
+    ),
+    Program(
+        "stablehlo.tuple",
+        "3x4xT, 3x4xT -> 3x4xT",
+        body="""
+    %t = stablehlo.tuple %0, %1 : tuple<tensor<3x4xT>, tensor<3x4xT>>
+    %a = stablehlo.get_tuple_element %t[0] : (tuple<tensor<3x4xT>, tensor<3x4xT>>) -> tensor<3x4xT>
+    %b = stablehlo.get_tuple_element %t[1] : (tuple<tensor<3x4xT>, tensor<3x4xT>>) -> tensor<3x4xT>
+    %r = stablehlo.subtract %a, %b : tensor<3x4xT>
+    return %r : tensor<3x4xT>""",
+    ),
+    Program(
+        "sdy.manual_computation",
+        "8x4xT, 8x4xT -> 8x4xT",
+        body="""
+    %r = sdy.manual_computation(%0, %1) in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>]
+        out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%a: tensor<4x4xT>, %b: tensor<4x4xT>) {
+      %c = stablehlo.multiply %a, %b : tensor<4x4xT>
+      sdy.return %c : tensor<4x4xT>
+    } : (tensor<8x4xT>, tensor<8x4xT>) -> tensor<8x4xT>
+    return %r : tensor<8x4xT>""",
+        functions='sdy.mesh @mesh = <["x"=2]>',
+        not_run="needs two devices",
     ),
     Program(
         "stablehlo.custom_call",

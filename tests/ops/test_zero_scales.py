@@ -1,0 +1,52 @@
+"""Tensors of zeros carry the smallest scale (design, section 3): they lose every maximum, and never make a NaN."""
+
+import numpy as np
+import pytest
+
+from scalify_hlo.execution.inputs import Split, recombine
+from tests.ops.program import Program
+from tests.ops.programs import PROGRAMS
+from tests.ops.test_rules import evaluator, is_exact
+from tests.support import Rewritten, same_bits
+
+SMALLEST = np.float32(2.0**-126)
+_CASES = [p for p in PROGRAMS if not p.not_run and any(o.is_float for o in p.operands)]
+
+
+@pytest.mark.parametrize("program", _CASES, ids=lambda p: p.name)
+def test_zeros_with_the_smallest_scale(program: Program) -> None:
+    text = program.text()
+    rewritten = Rewritten.of(text)
+    arrays = program.inputs()
+    evaluate = evaluator(program)
+    for i, array in enumerate(arrays):
+        if array.dtype != np.float32:
+            continue
+        changed = [*arrays[:i], np.zeros_like(array), *arrays[i + 1 :]]
+        expected = evaluate(text, changed)
+        splits = [
+            Split(a, SMALLEST if j == i else np.float32(1)) if a.dtype == np.float32 else Split(a, None)
+            for j, a in enumerate(changed)
+        ]
+        for pair, want in zip(rewritten.run(splits, evaluate), expected, strict=True):
+            with np.errstate(over="ignore", invalid="ignore"):
+                got = recombine(pair.data, pair.scale).astype(want.dtype)
+            if is_exact(program):
+                assert same_bits(got, want).all(), (i, got, want, rewritten.text)
+            else:
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("element", ["f32", "f16"])
+@pytest.mark.parametrize("op", ["add", "subtract", "maximum", "minimum"])
+def test_squares_of_zeros(op: str, element: str) -> None:
+    """Both scales underflow in the squares, as in the norm of tensors that start as zeros."""
+    text = f"""func.func @main(%x: tensor<3x{element}>, %y: tensor<3x{element}>) -> tensor<3x{element}> {{
+      %0 = stablehlo.multiply %x, %x : tensor<3x{element}>
+      %1 = stablehlo.multiply %y, %y : tensor<3x{element}>
+      %2 = stablehlo.{op} %0, %1 : tensor<3x{element}>
+      return %2 : tensor<3x{element}>
+    }}"""
+    zeros = np.zeros(3, {"f32": np.float32, "f16": np.float16}[element])
+    (got,) = Rewritten.of(text).run([Split(zeros, SMALLEST)] * 2)
+    np.testing.assert_array_equal(recombine(got.data, got.scale), 0)
