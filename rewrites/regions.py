@@ -224,10 +224,11 @@ def _live_scale(r: OpRewrite, pair: tuple[int, int]) -> Scale:
 def select_and_scatter(r: OpRewrite) -> None:
     x, source, start = (r.scaled(i) for i in range(3))
     operand, r.inputs[0] = open_scale(r.rewriter), x
-    copy = with_body(r.rewriter, r.op, [operand, operand], [None]) if body_kind(r.op, 1) == "add" else None
-    if copy is None:
-        return on_values(r)
+    keeps_scale = body_kind(r.op, 1) in ("add", "maximum", "minimum")
+    copy = with_body(r.rewriter, r.op, [operand, operand], [None]) if keeps_scale else None
     scale = r.common_scale((source, start))
+    if copy is None:
+        return on_values(r, scales=[scale])
     copy.operands[0] = x.data
     copy.operands[1] = r.bring(source, scale)
     copy.operands[2] = r.bring(start, scale)
