@@ -35,7 +35,7 @@ def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
             other = r.scaled(j)
             scale = _mask(r, i, j, number)
             if scale is None and constant_operand(r, i, j):
-                scale = other.scale
+                return finish_combined(r, other.scale, other.moments)
             if scale is not None:
                 return r.result(scale, other.moments)
     if not live:
