@@ -1,19 +1,26 @@
 """Homogeneous operations, f(s x) = s f(x): they work on the data alone and pass the scale on."""
 
+import math
+
 from scalify_hlo.bindings import ir
 from scalify_hlo.oprewrite import OpRewrite, Unsupported
 from scalify_hlo.registry import rule
+from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import Scale
 from scalify_hlo.types import LARGEST, tensor_info
 
 _LAW = {"family": "homogeneous", "law": "f(s x) = s f(x)", "scale": "s"}
 
 
-# -(s x) = s (-x);  reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x
-@rule("reduce_precision", **_LAW, shaped=True, note="the exponent's range is applied to the data")
-def keep(r: OpRewrite) -> None:
+# reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x, its exponent is not
+@rule("reduce_precision", **_LAW, shaped=True, note="to fewer exponent bits than the type has: on the value, in f32 or "
+      "wider, as the range is the value's")  # fmt: skip
+def reduce_precision(r: OpRewrite) -> None:
     x = r.scaled(0)
-    r.result(x.scale, x.moments, indifferent=x.indifferent)
+    own_bits = math.ceil(math.log2(r.info(0).max_exponent + 1)) + 1
+    if x.indifferent or ir.IntegerAttr(r.op.attributes["exponent_bits"]).value >= own_bits:
+        return r.result(x.scale, x.moments, indifferent=x.indifferent)
+    return on_values(r, x.moments, [x.scale])
 
 
 # -(s x) = s (-x)
