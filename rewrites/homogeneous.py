@@ -6,10 +6,11 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.oprewrite import OpRewrite, Unsupported
 from scalify_hlo.registry import rule
 from scalify_hlo.rewrites.nonlinear import on_values
-from scalify_hlo.scale import Scale
+from scalify_hlo.scale import Scale, round_log2
 from scalify_hlo.types import LARGEST, tensor_info
-
-_LAW = {"family": "homogeneous", "law": "f(s x) = s f(x)", "scale": "s"}
+from scalify_hlo.values import ScaledValue
+# reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x
+@rule("reduce_precision", **_LAW, shaped=True, exact=False, note="the range of the format is applied to the data, as of a conversion")
 
 
 # reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x, its exponent is not
@@ -51,20 +52,27 @@ def convert(r: OpRewrite) -> None:
     x = r.scaled(0)
     target = r.result_info()
     if target.is_float or target.is_complex:
-        if target.element in LARGEST and r.info(0).max_exponent > target.max_exponent:
-            r.set_operand(0, _saturated(r, LARGEST[target.element]))
-        r.result(x.scale, x.moments, indifferent=x.indifferent)
-    elif target.element == "i1":
-        pass  # x != 0 on the data is s x != 0
-    else:
-        # int(s x): needs the value
-        r.set_operand(0, r.plain(0))
+        if target.is_narrow and r.info(0).max_exponent > target.max_exponent and not x.indifferent:
+            x = _at_unit_scale(r, x)
+        if target.element in LARGEST and r.info(0).is_float:
+            r.result(x.scale, x.moments, data=r.emit.convert(r.operand(0), target.element), indifferent=x.indifferent)
+            return r.erase()
+        return r.result(x.scale, x.moments, indifferent=x.indifferent)
+    if target.element == "i1":
+        return None  # x != 0 on the data is s x != 0
+    # int(s x): needs the value
+    r.set_operand(0, r.plain(0))
+    return None
 
 
-def _saturated(r: OpRewrite, largest: float) -> ir.Value:
-    data = r.operand(0)
-    low, high = (r.emit.splat(data, bound) for bound in (-largest, largest))
-    return r.emit.op("clamp", data.type, low, data, high)
+def _at_unit_scale(r: OpRewrite, x: ScaledValue) -> ScaledValue:
+    """Data of a wide type, which may be some way from unit scaling, brought back to it before they are narrowed."""
+    growth = r.rewriter.moments(x.moments).log2
+    exponent = round_log2(growth, r.rewriter.options.rounding) if abs(growth) >= 1 else 0.0
+    if not exponent:
+        return x
+    r.set_operand(0, r.emit.rescale(r.operand(0), Scale(-exponent)))
+    return ScaledValue(r.operand(0), x.scale.shifted(exponent), x.moments.shifted(-exponent))
 
 
 # --- data movement: a scale with a shape moves like its data ---------------------------------------------------
