@@ -123,7 +123,7 @@ def _reduce(r: OpRewrite, kind: str) -> None:
             r.set_operand(i, r.emit.rescale(x.data, Scale(-exponent)))
             r.result(x.scale.shifted(exponent), moments.shifted(-exponent), index=i)
         else:
-            r.settled(x.scale, moments, index=i, slack=0.0)
+            r.settled(x.scale, moments, index=i, slack=r.rewriter.options.slack)
 
 
 # --- movement between devices ---------------------------------------------------------------------------------

@@ -47,9 +47,13 @@ def _running_sum(r: OpRewrite, scale: Scale, moments: Moments, indifferent: bool
         for i in range(2):
             r.result(scale, summed, index=i, indifferent=True)
         return
+    if not r.result_info().is_narrow:
+        for i in range(2):
+            r.settled(scale, summed, index=i, slack=r.rewriter.options.slack)
+        return
+    # In f32: the power of two comes before the sum is rounded to the narrow type.
     exponent = round_log2(summed.log2, r.rewriter.options.rounding)
-    # In f32 where the type is narrow: the power of two comes before the sum is rounded to it.
-    op = widened(r) if r.result_info().is_narrow else r.op
+    op = widened(r)
     for i in range(2):
         with r.after():
             element = r.result_info(i).element

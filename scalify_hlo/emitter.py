@@ -10,7 +10,7 @@ from typing import Any
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.scale import ONE, SMALLEST, Scale, Symbol
-from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
+from scalify_hlo.types import FLOAT_RANGE, LARGEST, TensorInfo, tensor_info
 
 
 # Scales whose constant factors differ by at most this many powers of two are compared as if they did not.
@@ -89,9 +89,13 @@ class Emitter:
         return ir.RankedTensorType.get(tensor.shape, self.element_type(element), tensor.encoding)
 
     def convert(self, value: ir.Value, element: str) -> ir.Value:
-        """`value` converted to another element type (itself when it has that type)."""
-        if tensor_info(value.type).element == element:
+        """`value` converted to another element type (itself when it has that type), saturating where that is f8."""
+        source = tensor_info(value.type)
+        if source.element == element:
             return value
+        if element in LARGEST and source.is_float and source.max_exponent > FLOAT_RANGE[element][0]:
+            low, high = (self.splat(value, bound) for bound in (-LARGEST[element], LARGEST[element]))
+            value = self.op("clamp", value.type, low, value, high)
         return self.op("convert", self.tensor_type(value.type, element), value)
 
     # --- constants --------------------------------------------------------------------------------------------
