@@ -9,8 +9,8 @@ from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import Scale, round_log2
 from scalify_hlo.types import LARGEST, tensor_info
 from scalify_hlo.values import ScaledValue
-# reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x
-@rule("reduce_precision", **_LAW, shaped=True, exact=False, note="the range of the format is applied to the data, as of a conversion")
+
+_LAW = {"family": "homogeneous", "law": "f(s x) = s f(x)", "scale": "s"}
 
 
 # reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x, its exponent is not
