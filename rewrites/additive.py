@@ -5,12 +5,10 @@ max(s, t) is what the paper's sqrt(s^2 + t^2) rounds down to (section 3.2).
 
 import math
 
-from scalify_hlo.bindings import ir
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled, wide_element
 from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import Scale
 from scalify_hlo.values import ScaledValue
 

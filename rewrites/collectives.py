@@ -5,11 +5,12 @@ brought to their maximum over the devices before data are summed, compared or pu
 from scalify_hlo.bindings import ir
 from scalify_hlo.bodies import body_kind
 from scalify_hlo.devices import group_size, same_on_every_device
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
-from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.regions import on_values
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.registry import Law, rule
 from scalify_hlo.scale import Scale, round_log2
 from scalify_hlo.values import ScaledValue
+
+from .regions import on_values
 
 _GROUPS = ("replica_groups", "channel_handle", "use_global_device_ids")
 
@@ -54,7 +55,7 @@ def largest_scale(r: OpRewrite, scale: Scale) -> Scale:
     if r.name == "stablehlo.all_to_all" and "channel_handle" in attributes:
         # Its groups hold partitions, those of all_reduce devices: the same where there is one replica.
         if _replicas(r) > 1:
-            raise Unsupported("'stablehlo.all_to_all' between partitions of several replicas")
+            raise UnsupportedError("'stablehlo.all_to_all' between partitions of several replicas")
         attributes["use_global_device_ids"] = ir.UnitAttr.get()
     groups = tuple(str(attribute) for attribute in attributes.values())
     key = ("largest", scale, groups)
@@ -87,15 +88,15 @@ def all_reduce_maximum(r: OpRewrite, value: ir.Value, attributes: dict[str, ir.A
 
 # --- reductions -----------------------------------------------------------------------------------------------
 
-_SUMS = {
+_SUMS: Law = {
     "family": "accumulation",
     "law": "sum over devices of (s_i x_i) = (m 2^k) (sum(x_i s_i/m) 2^-k), m = max s_i",
     "scale": "add: m 2^k, k = floor(log2 sqrt(N)) for N devices; max, min: m",
-    "note": "scales that are not known to be equal meet in an all_reduce of their maximum; other bodies: on values",
 }
+_MEETING = "scales that are not known to be equal meet in an all_reduce of their maximum; other bodies: on values"
 
 
-@rule("all_reduce", "reduce_scatter", **_SUMS)
+@rule("all_reduce", "reduce_scatter", **_SUMS, note=_MEETING)
 def reduce_over_devices(r: OpRewrite) -> None:
     kind = body_kind(r.op)
     if kind not in ("add", "maximum", "minimum", "first", "second"):
@@ -103,7 +104,7 @@ def reduce_over_devices(r: OpRewrite) -> None:
     return _reduce(r, kind)
 
 
-@rule("cross-replica-sum", **_SUMS)
+@rule("cross-replica-sum", **_SUMS, note=_MEETING)
 def cross_replica_sum(r: OpRewrite) -> None:
     _reduce(r, "add")
 

@@ -9,7 +9,9 @@ from scalify_hlo.registry import rule
 
 
 # complex(m x, m y) = m complex(x, y)
-@rule("complex", family="selection", law="complex(s x, t y) = m complex(x s/m, y t/m)", scale="m = max(s, t)", shaped=True)
+@rule(
+    "complex", family="selection", law="complex(s x, t y) = m complex(x s/m, y t/m)", scale="m = max(s, t)", shaped=True
+)
 def join_parts(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     scale = r.aligned((0, 1))

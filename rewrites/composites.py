@@ -8,14 +8,15 @@ section 3.1: no-op outside the transform).
 from scalify_hlo.bindings import ir
 from scalify_hlo.functions import call_signature
 from scalify_hlo.moments import UNIT
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import MARKERS, marker, rule
-from scalify_hlo.rewrites.control_flow import call_specialised
 from scalify_hlo.scale import ONE, SMALLEST, Scale
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
+
+from .control_flow import call_specialised
 
 # Composites that are homogeneous whatever their decomposition does: kept as they are, on data.
 _HOMOGENEOUS = {"chlo.top_k", "mhlo.topk"}
@@ -37,7 +38,7 @@ def composite(r: OpRewrite) -> None:
         r.set_operand(0, x.data)
         return r.result(x.scale, x.moments, indifferent=x.indifferent)
     if r.op.name == "func.call":
-        raise Unsupported(f"unknown marker '{name}'")
+        raise UnsupportedError(f"unknown marker '{name}'")
     if all(x is None for x in r.inputs):
         return None
     callee = ir.FlatSymbolRefAttr(r.op.attributes["decomposition"]).value
@@ -56,7 +57,7 @@ def set_scaling(r: OpRewrite) -> None:
         value = unscaled(r.rewriter, scale_input)
     facts = r.rewriter.facts_of(r.operand(index + 1)) if scale_input is None else None
     if facts is not None and facts.splat is not None and facts.splat > 0 and not tensor_info(value.type).shape:
-        from scalify_hlo.rewrites.multiplicative import power_of_two
+        from .multiplicative import power_of_two
 
         exponent = power_of_two(facts.splat)
         scale = Scale(exponent) if exponent is not None else r.emit.as_scale(r.emit.convert(value, "f32"))
@@ -72,6 +73,8 @@ def get_data_and_scale(r: OpRewrite) -> None:
     x = r.inputs[-1]
     if x is None:
         return
+    if not tensor_info(r.op.results[1].type).shape:
+        x = to_rank_0(r.rewriter, x)
     # A value of its own: x.data may itself stand for X. A conversion to its own type costs nothing.
     r.op.results[0].replace_all_uses_with(r.emit.op("convert", x.data.type, x.data))
     scale = SMALLEST if x.indifferent and x.scale == ONE else x.scale
@@ -137,7 +140,7 @@ def _find_rule(r: OpRewrite, body: ir.Operation) -> ir.Operation:
     for inner in body.regions[0].blocks[0].operations:
         if functions.marker_name(inner.operation) == _SCALED_RULE:
             return functions.by_name[functions.callee(inner.operation)]
-    raise Unsupported("a custom_scale marker without its rule; its decomposition must use 'scalify.scaled_rule'")
+    raise UnsupportedError("a custom_scale marker without its rule; its decomposition must use 'scalify.scaled_rule'")
 
 
 def _plain_results(r: OpRewrite, body: ir.Operation) -> int:
@@ -145,12 +148,10 @@ def _plain_results(r: OpRewrite, body: ir.Operation) -> int:
         for key in ("plain_results", "scalify.plain_results"):
             if attributes is not None and key in attributes:
                 return int(ir.IntegerAttr(attributes[key]).value)
-    raise Unsupported("a custom_scale marker without the attribute 'plain_results'")
+    raise UnsupportedError("a custom_scale marker without the attribute 'plain_results'")
 
 
-def _symbolic(
-    r: OpRewrite, returned: ir.Value, block: ir.Block, scale_of: dict[int, Scale], value: ir.Value
-) -> Scale:
+def _symbolic(r: OpRewrite, returned: ir.Value, block: ir.Block, scale_of: dict[int, Scale], value: ir.Value) -> Scale:
     """The scale that a rule returns: by algebra where it returns an argument or a constant, else as a value."""
     if isinstance(returned.owner, ir.Block):
         for position, argument in enumerate(block.arguments):
@@ -158,7 +159,7 @@ def _symbolic(
                 return scale_of[position]
     facts = r.rewriter.functions.facts_of(returned)
     if facts.splat is not None and facts.splat > 0:
-        from scalify_hlo.rewrites.multiplicative import power_of_two
+        from .multiplicative import power_of_two
 
         exponent = power_of_two(facts.splat)
         if exponent is not None:

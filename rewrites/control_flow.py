@@ -1,6 +1,5 @@
 """Calls and branches. Scales cross their borders as algebra where possible, as extra values where not."""
 
-
 from scalify_hlo.bindings import ir
 from scalify_hlo.emitter import Scope
 from scalify_hlo.functions import Specialised, call_signature
@@ -20,7 +19,7 @@ from scalify_hlo.values import ScaledValue
       scale="by the rules of the function's operations", shaped=True)  # fmt: skip
 def call(r: OpRewrite) -> None:
     if r.rewriter.functions.marker_name(r.op) is not None:
-        from scalify_hlo.rewrites.composites import composite
+        from .composites import composite
 
         return composite(r)
     callee = ir.FlatSymbolRefAttr(r.op.attributes["callee"]).value

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.rewrites.collectives import equal_everywhere
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
+
+from .collectives import equal_everywhere
 
 # Target name -> rule. Filled by `custom_call`.
 TARGETS: dict[str, Callable[[OpRewrite], None]] = {}
@@ -31,7 +32,7 @@ def custom_call_rule(r: OpRewrite) -> None:
     target = ir.StringAttr(r.op.attributes["call_target_name"]).value
     found = TARGETS.get(target)
     if found is None:
-        raise Unsupported(f"no scale rule for custom call '{target}'")
+        raise UnsupportedError(f"no scale rule for custom call '{target}'")
     found(r)
 
 
@@ -52,7 +53,7 @@ def layout(r: OpRewrite) -> None:
 def to_whole(r: OpRewrite) -> None:
     x = r.scaled(0)
     if not equal_everywhere(r, x.scale):
-        raise Unsupported("per-device code ends with a scale that may differ from device to device")
+        raise UnsupportedError("per-device code ends with a scale that may differ from device to device")
     layout(r)
 
 
@@ -95,7 +96,7 @@ for _target in ("xla_python_cpu_callback", "xla_python_gpu_callback", "xla_ffi_p
 def untouched(r: OpRewrite) -> None:
     for i, x in enumerate(r.inputs):
         if x is not None:
-            raise Unsupported(f"operand {i} of this custom call is a scaled value")
+            raise UnsupportedError(f"operand {i} of this custom call is a scaled value")
 
 
 __all__ = ["Scale"]

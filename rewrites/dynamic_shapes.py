@@ -6,11 +6,12 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.bodies import body_kind
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import never_scaled, rule
-from scalify_hlo.rewrites.custom_calls import custom_call
 from scalify_hlo.scale import ONE
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
 from scalify_hlo.widening import widened_function
+
+from .custom_calls import custom_call
 
 
 # what is cut off does not change what is left

@@ -3,14 +3,15 @@
 import math
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
-from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.nonlinear import on_values
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.registry import Law, rule
 from scalify_hlo.scale import Scale, round_log2
 from scalify_hlo.types import LARGEST, tensor_info
 from scalify_hlo.values import ScaledValue
 
-_LAW = {"family": "homogeneous", "law": "f(s x) = s f(x)", "scale": "s"}
+from .nonlinear import on_values
+
+_LAW: Law = {"family": "homogeneous", "law": "f(s x) = s f(x)", "scale": "s"}
 
 
 # reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x, its exponent is not
@@ -78,13 +79,17 @@ def _at_unit_scale(r: OpRewrite, x: ScaledValue) -> ScaledValue:
 # --- data movement: a scale with a shape moves like its data ---------------------------------------------------
 
 
-def _move_scale(r: OpRewrite, scale: Scale, attributes: dict[str, ir.Attribute], shape: list[int], operands: tuple[ir.Value, ...] = ()) -> Scale:
+def _move_scale(
+    r: OpRewrite,
+    scale: Scale,
+    attributes: dict[str, ir.Attribute],
+    shape: list[int],
+    operands: tuple[ir.Value, ...] = (),
+) -> Scale:
     """Apply the operation to a shaped scale as well, with its own attributes."""
     emit = r.emit
     value = emit.scale_value(scale)
-    moved = emit.create(
-        r.name, [ir.RankedTensorType.get(shape, emit.f32)], [value, *operands], attributes
-    ).results[0]
+    moved = emit.create(r.name, [ir.RankedTensorType.get(shape, emit.f32)], [value, *operands], attributes).results[0]
     return emit.as_scale(moved, positive=scale.positive)
 
 
@@ -143,7 +148,9 @@ def slice_(r: OpRewrite) -> None:
             whole = {"start_indices": 0, "limit_indices": 1, "strides": 1}[name]
             values.append(whole if n == 1 else r.attribute_ints(name)[d])
     attributes: dict[str, ir.Attribute] = {k: ir.DenseI64ArrayAttr.get(v) for k, v in parts.items()}
-    return moved(r, _move_scale(r, x.scale, attributes, [1 if n == 1 else m for n, m in zip(shape, result, strict=True)]))
+    return moved(
+        r, _move_scale(r, x.scale, attributes, [1 if n == 1 else m for n, m in zip(shape, result, strict=True)])
+    )
 
 
 @rule("dynamic_slice", **_LAW, shaped=True)
@@ -235,4 +242,4 @@ def element(type_: ir.Type) -> str:
     return tensor_info(type_).element
 
 
-__all__ = ["Unsupported", "element"]
+__all__ = ["UnsupportedError", "element"]

@@ -1,7 +1,7 @@
 """chlo operations that broadcast their operands: written out as a broadcast and the operation, which has a rule."""
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.oprewrite import Create, OpRewrite, Unsupported
+from scalify_hlo.oprewrite import Create, OpRewrite, UnsupportedError
 from scalify_hlo.registry import never_scaled, rule
 from scalify_hlo.types import tensor_info
 
@@ -62,7 +62,7 @@ def _broadcast(
                       {"broadcast_dimensions": attribute})  # fmt: skip
     if info.rank == len(shape) and all(tensor_info(other.type).rank == 0 for other in operands if other != operand):
         return operand
-    raise Unsupported(f"'{r.name}' broadcasts dynamic shapes; legalise it first (chlo-legalize-to-stablehlo)")
+    raise UnsupportedError(f"'{r.name}' broadcasts dynamic shapes; legalise it first (chlo-legalize-to-stablehlo)")
 
 
 never_scaled(

@@ -7,10 +7,11 @@ from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.multiplicative import take_root
-from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import Scale
 from scalify_hlo.types import tensor_info
+
+from .multiplicative import take_root
+from .nonlinear import on_values
 
 
 # chol(2^(2m+r) A) = 2^m chol(2^r A)
@@ -40,12 +41,12 @@ def triangular_solve(r: OpRewrite) -> None:
     return r.result(b.scale, b.moments, data=data, indifferent=b.indifferent)
 
 
-_NORMALISATION = {"family": "nonlinear", "note": "epsilon is an attribute, so the values are needed: f32 or wider"}
+_EPSILON = "epsilon is an attribute, so the values are needed: f32 or wider"
 
 
 # (X - mean) / sqrt(var + eps) * G + B is as large as the larger of G and B
 @rule("batch_norm_training", law="(norm(X) g G + b B, s mean(x), s^2 var(x))", scale="max(g, b), s, s^2",
-      **_NORMALISATION)  # fmt: skip
+      family="nonlinear", note=_EPSILON)  # fmt: skip
 def batch_norm_training(r: OpRewrite) -> None:
     x, gain, offset = (r.scaled(i) for i in range(3))
     scales = [r.common_scale((gain, offset)), x.scale, x.scale**2]
@@ -53,14 +54,14 @@ def batch_norm_training(r: OpRewrite) -> None:
     on_values(r, moments, scales)
 
 
-@rule("batch_norm_inference", law="norm(X) g G + b B", scale="max(g, b)", **_NORMALISATION)
+@rule("batch_norm_inference", law="norm(X) g G + b B", scale="max(g, b)", family="nonlinear", note=_EPSILON)
 def batch_norm_inference(r: OpRewrite) -> None:
     on_values(r, Moments(), [r.common_scale((r.scaled(1), r.scaled(2)))])
 
 
 # dX = G / sqrt(var) (dY - ...), dG = sum dY norm(X), dB = sum dY
 @rule("batch_norm_grad", law="(G/sqrt(V) (dY - ...), sum dY norm(X), sum dY)", scale="g t / sqrt(v), t 2^k, t 2^k",
-      **_NORMALISATION)  # fmt: skip
+      family="nonlinear", note=_EPSILON)  # fmt: skip
 def batch_norm_grad(r: OpRewrite) -> None:
     _, gain, _, variance, gradient = (r.scaled(i) for i in range(5))
     deviation, rest = variance.scale.halved()

@@ -10,7 +10,7 @@ import dataclasses
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import UNIT
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale
 from scalify_hlo.shapes import to_rank_0
@@ -51,7 +51,7 @@ def while_(r: OpRewrite) -> None:
             return
         loop.discard()
         state = following
-    raise Unsupported("the scales carried by this loop do not settle")
+    raise UnsupportedError("the scales carried by this loop do not settle")
 
 
 class _Loop:
@@ -152,7 +152,11 @@ class _Loop:
             return assumed
         if returned.scale.shape and not assumed.shape:
             return Carried("carried", returned.scale.shape)
-        if not assumed.shape and not self._starts_from_zeros(index) and self._settled(index, returned) == self.scales[index]:
+        if (
+            not assumed.shape
+            and not self._starts_from_zeros(index)
+            and self._settled(index, returned) == self.scales[index]
+        ):
             self.r.rewriter.held.add((self.r.op, index))
             return Carried("invariant")
         return assumed
@@ -173,7 +177,9 @@ class _Loop:
             entry = self.entry[index]
             if entry is not None and not self._starts_from_zeros(index):
                 # Doubling and halving are followed as far as the window goes.
-                return emit.minimum([emit.maximum([scale, entry.scale.shifted(-_WINDOW)]), entry.scale.shifted(_WINDOW)])
+                return emit.minimum(
+                    [emit.maximum([scale, entry.scale.shifted(-_WINDOW)]), entry.scale.shifted(_WINDOW)]
+                )
         members = emit.members(scale)
         symbol = carried.factors[0][0]
         others = [m for m in members if all(s != symbol for s, _ in m.factors)]

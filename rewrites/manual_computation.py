@@ -5,13 +5,14 @@ or as results of their own, the same on all devices.
 from scalify_hlo.bindings import ir, sdy
 from scalify_hlo.devices import mesh_sizes
 from scalify_hlo.emitter import Scope
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import never_scaled, rule
-from scalify_hlo.rewrites.collectives import all_reduce_maximum, equal_everywhere
 from scalify_hlo.scale import SMALLEST, Scale, Symbol
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
+
+from .collectives import all_reduce_maximum, equal_everywhere
 
 
 # the region works on local data; a rank-0 scale is replicated, one with a shape is sharded like its data
@@ -150,7 +151,7 @@ class _Region:
         """Attributes of a collective over the manual axes."""
         sizes = mesh_sizes(self.r.rewriter.functions.module, self._mesh())
         if not sizes:
-            raise Unsupported("'sdy.manual_computation' on a mesh that the module does not define")
+            raise UnsupportedError("'sdy.manual_computation' on a mesh that the module does not define")
         manual = {ir.StringAttr(axis).value for axis in ir.ArrayAttr.parse(_manual_axes(self.r.op))}
         groups = _groups(list(sizes.values()), [name in manual for name in sizes])
         rows = ", ".join(str(group) for group in groups)

@@ -4,12 +4,13 @@ import math
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import Moments, of_constant
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.plain import note_product, unscaled
 from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.nonlinear import on_values
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.values import ScaledValue, Weight
+
+from .nonlinear import on_values
 
 # Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
 _LARGEST_POWER = 4
@@ -183,7 +184,13 @@ def rsqrt(r: OpRewrite) -> None:
 
 
 # cbrt(2^(3m+r) x) = 2^m cbrt(2^r x)
-@rule("cbrt", family="multiplicative", law="cbrt(s x) = cbrt(s) cbrt(x)", scale="cbrt(s), the rest in the data", shaped=True)
+@rule(
+    "cbrt",
+    family="multiplicative",
+    law="cbrt(s x) = cbrt(s) cbrt(x)",
+    scale="cbrt(s), the rest in the data",
+    shaped=True,
+)
 def cbrt(r: OpRewrite) -> None:
     take_root(r, 3, 1, Moments(1.0, 0.0, r.scaled(0).moments.nonnegative))
 
@@ -208,9 +215,9 @@ def power(r: OpRewrite) -> None:
 
 # prod(s x_i) over n elements = s^n prod(x_i)
 def product_scale(r: OpRewrite, x: ScaledValue, count: int) -> Scale:
-    """Scale of a product of `count` elements. Raises Unsupported when s^count is no scale that f32 can hold."""
+    """Scale of a product of `count` elements. Raises UnsupportedError when s^count is no scale that f32 can hold."""
     if count > _LARGEST_POWER and not (x.scale.is_constant and abs(x.scale.exponent * count) < 120):
-        raise Unsupported(f"the product of {count} scaled elements has no scale in the range of f32")
+        raise UnsupportedError(f"the product of {count} scaled elements has no scale in the range of f32")
     return x.scale**count
 
 

@@ -7,11 +7,11 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import wide_element
-from scalify_hlo.registry import rule
+from scalify_hlo.registry import Law, rule
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.types import tensor_info
 
-_LAW = {"family": "nonlinear", "law": "f(s x), computed on the value in f32 or wider", "scale": "1", "shaped": True}
+_LAW: Law = {"family": "nonlinear", "law": "f(s x), computed on the value in f32 or wider", "scale": "1"}
 # Results whose size is known whatever the operand.
 _BOUNDED = {
     "stablehlo.tanh": Moments(0.63, 0.0),
@@ -24,9 +24,7 @@ _BOUNDED = {
 _NONNEGATIVE = Moments(1.0, 0.75, True)
 
 
-def on_values(
-    r: OpRewrite, moments: Moments | Sequence[Moments] = UNIT, scales: Sequence[Scale] | None = None
-) -> None:
+def on_values(r: OpRewrite, moments: Moments | Sequence[Moments] = UNIT, scales: Sequence[Scale] | None = None) -> None:
     """Compute an operation without regions on values, in types wide enough for them.
 
     scales: by which the float results are divided before they return to their own type; by default 1.
@@ -61,13 +59,11 @@ def at_one_scale_in_f32(r: OpRewrite, indices: Sequence[int]) -> list[ir.Value]:
     """
     members = [r.scaled(i) for i in indices]
     scale = r.common_scale(members)
-    return [
-        r.emit.rescale(r.emit.convert(m.data, "f32"), ONE if m.indifferent else m.scale / scale) for m in members
-    ]
+    return [r.emit.rescale(r.emit.convert(m.data, "f32"), ONE if m.indifferent else m.scale / scale) for m in members]
 
 
 # exp(s x) and friends: no scale comes out of them
-@rule("exponential", "log", "logistic", "cosine", **_LAW)
+@rule("exponential", "log", "logistic", "cosine", **_LAW, shaped=True)
 def nonlinear(r: OpRewrite) -> None:
     moments = _BOUNDED.get(r.name, _NONNEGATIVE if r.name == "stablehlo.exponential" else UNIT)
     on_values(r, moments)
@@ -99,7 +95,7 @@ def growing(r: OpRewrite) -> None:
 # chlo has elementwise functions that are legalised to long polynomials; on values they can stay as they are
 @rule(
     "chlo.acos", "chlo.acosh", "chlo.cosh", "chlo.digamma", "chlo.erfc", "chlo.polygamma", "chlo.zeta",
-    "chlo._asin_acos_kernel", **_LAW,
+    "chlo._asin_acos_kernel", **_LAW, shaped=True,
 )  # fmt: skip
 def nonlinear_chlo(r: OpRewrite) -> None:
     on_values(r, _BOUNDED.get(r.name, UNIT))

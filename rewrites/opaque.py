@@ -26,7 +26,11 @@ def rng_bit_generator(r: OpRewrite) -> None:
 refuse("uniform_quantize", "uniform_dequantize", reason="quantised types carry scales of their own")
 refuse("infeed", reason="values from outside come without a scale")
 refuse("recv", reason="values from another device come without a scale")
-refuse("async_start", "async_done", reason="the collective that it starts is to be rewritten before it is made asynchronous")
+refuse(
+    "async_start",
+    "async_done",
+    reason="the collective that it starts is to be rewritten before it is made asynchronous",
+)
 
 never_scaled("constant", "iota", "chlo.constant", "partition_id", "replica_id", reason="it has no operand")
 never_scaled("create_token", "after_all", reason="its operands are tokens")

@@ -3,8 +3,9 @@
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.nonlinear import at_one_scale_in_f32
 from scalify_hlo.scale import ONE
+
+from .nonlinear import at_one_scale_in_f32
 
 
 # s x < s y  <=>  x < y
@@ -15,7 +16,7 @@ def compare(r: OpRewrite) -> None:
     if x.indifferent or y.indifferent or x.scale == y.scale:
         r.set_operand(0, x.data)
         r.set_operand(1, y.data)
-        return None
+        return
     for i, other in ((0, y), (1, x)):
         number = r.splat(i)
         if number is not None and other.scale.is_constant and abs(number * 2.0**-other.scale.exponent) < 2.0**14:
@@ -24,14 +25,14 @@ def compare(r: OpRewrite) -> None:
             if abs(quotient) > 2.0**-10:
                 r.set_operand(i, r.emit.splat(other.data, quotient))
                 r.set_operand(1 - i, other.data)
-                return None
+                return
     if r.info(0).is_narrow:
         wide = at_one_scale_in_f32(r, (0, 1))
     else:
         wide = [unscaled(r.rewriter, member) for member in (x, y)]
     for i, value in enumerate(wide):
         r.set_operand(i, value)
-    return None
+    return
 
 
 # sign(s x) = sign(x)
@@ -49,7 +50,8 @@ def is_finite(r: OpRewrite) -> None:
 
 
 # only the shape of the operand counts
-@rule("get_dimension_size", family="predicate", law="the shape does not depend on the elements", scale="none", shaped=True)
+@rule(
+    "get_dimension_size", family="predicate", law="the shape does not depend on the elements", scale="none", shaped=True
+)
 def shape_only(r: OpRewrite) -> None:
     del r
-

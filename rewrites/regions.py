@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.bindings import ir
 from scalify_hlo.bodies import body_kind, open_scale, with_body
 from scalify_hlo.moments import UNIT, Moments
-from scalify_hlo.oprewrite import Create, OpRewrite, Unsupported
+from scalify_hlo.oprewrite import Create, OpRewrite, UnsupportedError
 from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.additive import combined, finish_combined
-from scalify_hlo.rewrites.multiplicative import product_scale
 from scalify_hlo.scale import ONE, Scale, round_log2
 from scalify_hlo.shapes import to_rank_0, uniform_along
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 from scalify_hlo.widening import widened
+
+from .additive import combined, finish_combined
+from .multiplicative import product_scale
 
 # --- reductions -----------------------------------------------------------------------------------------------
 
@@ -115,7 +116,7 @@ def _product(r: OpRewrite, count: int) -> None:
     x, start = (to_rank_0(r.rewriter, r.scaled(i)) for i in (0, 1))
     try:
         scale = product_scale(r, x, count) * start.scale
-    except Unsupported:
+    except UnsupportedError:
         return on_values(r)
     r.set_operand(0, x.data)
     r.set_operand(1, start.data)

@@ -5,10 +5,11 @@ from scalify_hlo.bodies import open_scale, with_body
 from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.regions import on_values
 from scalify_hlo.scale import Scale, round_log2
 from scalify_hlo.types import tensor_info
 from scalify_hlo.widening import widened
+
+from .regions import on_values
 
 
 # cumsum(s x) = s cumsum(x);  cummax(s x) = s cummax(x)

@@ -5,18 +5,18 @@ Members that are indifferent to scale (zeros, infinities, NaN) take any (paper, 
 
 import math
 
-from scalify_hlo.bindings import ir
 from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.registry import rule
-from scalify_hlo.rewrites.additive import bring_together, combined, constant_operand, finish_combined
-from scalify_hlo.rewrites.nonlinear import on_values
+from scalify_hlo.registry import Law, rule
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import LARGEST
 from scalify_hlo.values import ScaledValue
 
-_LAW = {"family": "selection", "law": "f(s x, t y) = m f(x s/m, y t/m)", "scale": "m = max(s, t)"}
+from .additive import bring_together, combined, constant_operand, finish_combined
+from .nonlinear import on_values
+
+_LAW: Law = {"family": "selection", "law": "f(s x, t y) = m f(x s/m, y t/m)", "scale": "m = max(s, t)"}
 # A constant member further out than this (a mask of -1e9) keeps the other's scale: it must not crush the rest.
 _MASK = 2.0**12
 # How many binades of a mask may be lost: one of -65504 is at least -256 beside a member of a small scale.

@@ -1,7 +1,7 @@
 """Tuples: a scaled element keeps its own scale, which is found again where the element is taken out."""
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import never_scaled, rule
 
 _ELEMENT = "stablehlo.get_tuple_element"
@@ -15,7 +15,7 @@ def tuple_(r: OpRewrite) -> None:
     if any(user.name != _ELEMENT for user in users):
         # A tuple cannot carry scales: its user sees the values.
         if any(x is not None and r.info(i).is_narrow for i, x in enumerate(r.inputs)):
-            raise Unsupported("a tuple with scaled elements of a narrow type is used as a whole")
+            raise UnsupportedError("a tuple with scaled elements of a narrow type is used as a whole")
         return r.through_plain()
     for user in users:
         index = ir.IntegerAttr(user.attributes["index"]).value

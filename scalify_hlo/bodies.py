@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.emitter import NeedsScale
+from scalify_hlo.emitter import NeedsScaleError
 from scalify_hlo.moments import Moments
 from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.types import tensor_info
@@ -17,9 +17,7 @@ from scalify_hlo.values import ScaledValue
 if TYPE_CHECKING:
     from scalify_hlo.rewriter import Rewriter
 
-_KINDS = {
-    f"stablehlo.{name}": name for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
-}
+_KINDS = {f"stablehlo.{name}": name for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
 
 
 def body_kind(op: ir.Operation, region: int = 0) -> str:
@@ -41,7 +39,7 @@ def body_kind(op: ir.Operation, region: int = 0) -> str:
 
 
 def open_scale(rewriter: "Rewriter") -> Scale:
-    """A scale of which only its identity is known: asking for its value raises NeedsScale."""
+    """A scale of which only its identity is known: asking for its value raises NeedsScaleError."""
     rewriter.emit.opened += 1
     symbol = Symbol(10**9 + rewriter.emit.opened, None, (), 0, False)  # type: ignore[arg-type]
     return Scale(0, ((symbol, 1),))
@@ -82,7 +80,7 @@ def with_body(
         if len(rewriter.functions.errors) == errors and found == list(expected):
             attempt.keep()
             return copy
-    except NeedsScale:
+    except NeedsScaleError:
         pass
     attempt.discard()
     copy.erase()

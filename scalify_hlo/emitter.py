@@ -12,12 +12,11 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.scale import ONE, SMALLEST, Scale, Symbol
 from scalify_hlo.types import FLOAT_RANGE, LARGEST, TensorInfo, tensor_info
 
-
 # Scales whose constant factors differ by at most this many powers of two are compared as if they did not.
 _NEARLY = 2
 
 
-class NeedsScale(Exception):
+class NeedsScaleError(Exception):
     """A rule asked for the run-time value of a scale that has none (see scalify_hlo.bodies.open_scale)."""
 
 
@@ -30,8 +29,8 @@ class Scope:
     parent: "Scope | None" = None
     anchor: ir.Operation | None = None
     isolated: bool = False  # values of the parent must not be used here (reducers, comparators)
-    cache: dict[Any, Any] = dataclasses.field(default_factory=dict)
-    emitted: list[ir.Operation] = dataclasses.field(default_factory=list)
+    cache: dict[Any, Any] = dataclasses.field(default_factory=dict[Any, Any])
+    emitted: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
 
 
 class Emitter:
@@ -218,7 +217,7 @@ class Emitter:
         if len(scale.factors) == 1 and scale.exponent == 0 and scale.factors[0][1] == 1:
             value = scale.factors[0][0].value
             if value is None:
-                raise NeedsScale
+                raise NeedsScaleError
             return value
         found, scope = self._cached(scale)
         if found is not None:
@@ -326,7 +325,9 @@ class Emitter:
         # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by, none if they nearly agree.
         base = next(scale.exponent for scale in distinct if scale.factors)
         distinct = [
-            Scale(0 if abs(scale.exponent - base) <= _NEARLY and scale.factors else scale.exponent - base, scale.factors)
+            Scale(
+                0 if abs(scale.exponent - base) <= _NEARLY and scale.factors else scale.exponent - base, scale.factors
+            )
             for scale in distinct
         ]
         return self.emitted_extremum(name, distinct).shifted(base)

@@ -6,6 +6,7 @@ meet a scaled value cost nothing.
 
 import math
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,13 +24,13 @@ _MOVES = frozenset(
         "optimization_barrier", "reduce_precision",
     )
 )  # fmt: skip
-_UNARY = {
+_UNARY: dict[str, Callable[[float], float]] = {
     "stablehlo.negate": lambda x: -x,
     "stablehlo.abs": abs,
     "stablehlo.sqrt": lambda x: math.sqrt(x) if x >= 0 else math.nan,
     "stablehlo.rsqrt": lambda x: 1 / math.sqrt(x) if x > 0 else math.inf,
 }
-_BINARY = {
+_BINARY: dict[str, Callable[[float, float], float]] = {
     "stablehlo.add": lambda x, y: x + y,
     "stablehlo.subtract": lambda x, y: x - y,
     "stablehlo.multiply": lambda x, y: x * y,

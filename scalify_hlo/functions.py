@@ -238,11 +238,7 @@ class FunctionTable:
             used = set[str]()
             for function in self.by_name.values():
                 collect_references(function, used)
-            dead = [
-                name
-                for name, function in self.by_name.items()
-                if name not in used and is_private(function)
-            ]
+            dead = [name for name, function in self.by_name.items() if name not in used and is_private(function)]
             if not dead:
                 return
             for name in dead:
@@ -327,8 +323,13 @@ def call_signature(
             factor = index[product]
         parameters.append(
             ScaledParameter(
-                scaled.scale.exponent, factor, scaled.scale.shape, scaled.indifferent, coarse(scaled.moments),
-                factor is not None and everywhere[factor], rewriter.is_carried(operand),
+                scaled.scale.exponent,
+                factor,
+                scaled.scale.shape,
+                scaled.indifferent,
+                coarse(scaled.moments),
+                factor is not None and everywhere[factor],
+                rewriter.is_carried(operand),
             )
         )
     return tuple(parameters), factors

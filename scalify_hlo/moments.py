@@ -29,9 +29,7 @@ class Moments:
 
     def times(self, factor: float) -> "Moments":
         """Moments of factor * x."""
-        return Moments(
-            abs(self.rms * factor), self.mean * factor, (self.nonnegative and factor >= 0)
-        )
+        return Moments(abs(self.rms * factor), self.mean * factor, (self.nonnegative and factor >= 0))
 
     def shifted(self, exponent: float) -> "Moments":
         """Moments of x * 2^exponent."""

@@ -23,7 +23,7 @@ _SLACK_NARROW = 3.0
 Create = Callable[..., ir.Value]
 
 
-class Unsupported(Exception):
+class UnsupportedError(Exception):
     """Raised by a rule for a form of its operation that it cannot rewrite; the message says which and why."""
 
 
@@ -104,7 +104,8 @@ class OpRewrite:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
         value = self.op.results[index]
         self.rewriter.define(
-            value, ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight)
+            value,
+            ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight),
         )
 
     def settled(

@@ -31,6 +31,7 @@ class PrecisionPolicy:
     accumulation: results of matrix products and sums, before they are rounded to `compute`.
     update: the optimiser's own arithmetic.
     fp8_products: whether matrix products are to be given FP8 operands (by `scalify-fp8-dots`, after `scalify`).
+    rescaling: where `scalify-auto-rescale` is to rescale gradients dynamically.
     """
 
     compute: str = "f16"
@@ -40,6 +41,7 @@ class PrecisionPolicy:
     accumulation: str = "f32"
     update: str = "f32"
     fp8_products: bool = False
+    rescaling: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("compute", "parameters", "gradients", "moments", "accumulation", "update"):
@@ -63,9 +65,11 @@ PRESETS: dict[Preset, PrecisionPolicy] = {
     "f32": PrecisionPolicy("f32", "f32", "f32", "f32"),
     "bf16": PrecisionPolicy("bf16", "f32", "bf16", "f32"),
     "fp16": PrecisionPolicy("f16", "f32", "f16", "f32"),
-    "fp16-state": PrecisionPolicy("f16", "f16", "f16", "f32"),
-    "fp8": PrecisionPolicy("f16", "f16", "f8E5M2", "f32", fp8_products=True),
-    "fp8-fp16-state": PrecisionPolicy("f16", "f16", "f8E5M2", "f16", fp8_products=True),
+    "fp16-state": PrecisionPolicy("f16", "f16", "f16", "f32", rescaling=("branches",)),
+    "fp8": PrecisionPolicy("f16", "f16", "f8E5M2", "f32", fp8_products=True, rescaling=("branches", "logits")),
+    "fp8-fp16-state": PrecisionPolicy(
+        "f16", "f16", "f8E5M2", "f16", fp8_products=True, rescaling=("branches", "logits", "gradients")
+    ),
 }
 
 

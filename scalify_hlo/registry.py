@@ -10,7 +10,7 @@ import importlib
 import importlib.metadata
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 if TYPE_CHECKING:
     from scalify_hlo.rewriter import OpRewrite
@@ -20,6 +20,14 @@ Family = Literal[
     "predicate", "opaque", "structural",
 ]  # fmt: skip
 RuleFunction = Callable[["OpRewrite"], None]
+
+
+class Law(TypedDict):
+    """What several rules of one file have in common."""
+
+    family: Family
+    law: str
+    scale: str
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ from scalify_hlo.emitter import Emitter, Scope
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.facts import FactFinder
 from scalify_hlo.moments import UNIT, Moments
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.plain import MIRRORED, mirror
 from scalify_hlo.registry import refusals, rules
@@ -132,14 +132,14 @@ class Rewriter:
         mirrored = list(operands) if name in MIRRORED else None
         try:
             if rule is None:
-                raise Unsupported(self._missing(name))
+                raise UnsupportedError(self._missing(name))
             if not rule.shaped:
                 self._to_one_scale(rewrite)
             rule.apply(rewrite)
             if mirrored is not None:
                 with rewrite.after():
                     mirror(self, op, mirrored, rewrite.inputs)
-        except Unsupported as unsupported:
+        except UnsupportedError as unsupported:
             self._unsupported(rewrite, str(unsupported))
         if self.options.print_rules and not rewrite.erased:
             rewrite.stamp(rule.family if rule else "unscaled")

@@ -7,7 +7,7 @@ import numpy as np
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.functions import retype
-from scalify_hlo.oprewrite import OpRewrite, Unsupported
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.types import tensor_info
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ _BOUND_TO_TYPE = frozenset({"stablehlo.bitcast_convert", "stablehlo.custom_call"
 def widened(r: OpRewrite) -> ir.Operation:
     """A copy of the operation before it, with f32 in place of every type narrower than f32 (f64 and bf16 stay).
 
-    The old operation is to be erased. Raises Unsupported, with the copy gone, when a region holds an operation whose
+    The old operation is to be erased. Raises UnsupportedError, with the copy gone, when a region holds an operation whose
     meaning depends on its element type.
     """
     copy = r.op.clone(ip=ir.InsertionPoint(r.op))
     try:
         _widen_operation(r.emit, r.rewriter.functions, copy)
-    except Unsupported:
+    except UnsupportedError:
         copy.erase()
         raise
     r.erase()
@@ -37,7 +37,7 @@ def widened(r: OpRewrite) -> ir.Operation:
 def _widen_operation(emit: "Emitter", functions: "FunctionTable", op: ir.Operation) -> None:
     """Retype one operation, its operands and its regions."""
     if op.name in _BOUND_TO_TYPE and any(_is_narrow(v) for v in [*op.operands, *op.results]):
-        raise Unsupported(f"'{op.name}' inside a region that has to be computed in f32")
+        raise UnsupportedError(f"'{op.name}' inside a region that has to be computed in f32")
     for i, operand in enumerate(list(op.operands)):
         if _is_narrow(operand):  # defined outside of what is widened
             with emit.at(ir.InsertionPoint(op)):
@@ -77,7 +77,7 @@ def _widen_constant(emit: "Emitter", op: ir.Operation) -> ir.Attribute:
         return ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(emit.f32, number))
     if tensor_info(op.results[0].type).element == "f16" and isinstance(attribute, ir.DenseElementsAttr):
         return ir.DenseElementsAttr.get(np.array(attribute, np.float32), type=type_)
-    raise Unsupported("a region that has to be computed in f32 holds a dense constant of a narrow type")
+    raise UnsupportedError("a region that has to be computed in f32 holds a dense constant of a narrow type")
 
 
 def widened_function(emit: "Emitter", functions: "FunctionTable", callee: str) -> str:
