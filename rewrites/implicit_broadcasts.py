@@ -58,7 +58,8 @@ def _broadcast(
     others = [other for other in operands if tensor_info(other.type).rank == len(shape)]
     if info.rank == 0 and len(others) == 1:
         sizes = r.emit.shape_of(others[0])
-        return create("stablehlo.dynamic_broadcast_in_dim", r.emit.tensor_type(others[0].type, info.element), [operand, sizes],
+        type_ = r.emit.tensor_type(others[0].type, info.element)
+        return create("stablehlo.dynamic_broadcast_in_dim", type_, [operand, sizes],
                       {"broadcast_dimensions": attribute})  # fmt: skip
     if info.rank == len(shape) and all(tensor_info(other.type).rank == 0 for other in operands if other != operand):
         return operand

@@ -23,7 +23,7 @@ def cholesky(r: OpRewrite) -> None:
 
 # (s A)^-1 (t B) = (t/s) A^-1 B
 @rule("triangular_solve", family="multiplicative", law="solve(s x, t y) = (t/s) solve(x, y)", scale="t / s",
-      note="unit_diagonal: A is unscaled in f32 or wider, as its diagonal is 1 at any scale; the scale is t")  # fmt: skip
+      note="unit_diagonal: A is unscaled in f32 or wider, its diagonal being 1; the scale is t")  # fmt: skip
 def triangular_solve(r: OpRewrite) -> None:
     a, b = r.scaled(0), r.scaled(1)
     r.set_operand(1, b.data)

@@ -54,6 +54,11 @@ def while_(r: OpRewrite) -> None:
     raise UnsupportedError("the scales carried by this loop do not settle")
 
 
+def _nothing(terminator: ir.Operation) -> None:
+    """A condition returns no scaled value."""
+    del terminator
+
+
 class _Loop:
     """One attempt at rewriting a loop, under an assumption about its carried values."""
 
@@ -115,7 +120,7 @@ class _Loop:
     def rewrite(self) -> list[Carried]:
         """Rewrite both regions; returns what the body says of the carried values."""
         rewriter, op = self.r.rewriter, self.op
-        rewriter.in_block(op.regions[0].blocks[0], op, lambda end: None)
+        rewriter.in_block(op.regions[0].blocks[0], op, _nothing)
         following: list[Carried] = []
 
         def read(terminator: ir.Operation) -> None:

@@ -5,7 +5,7 @@ import math
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import Moments, of_constant
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.plain import note_product, unscaled
+from scalify_hlo.plain import note_product
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.values import ScaledValue, Weight
@@ -61,8 +61,9 @@ def multiply(r: OpRewrite) -> None:
 
 
 def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> bool:
-    """Whether a constant factor (power -1: divisor) stays in the data as it is: no exponent of it has to be multiplied into a scale later.
+    """Whether a constant factor (power -1: divisor) stays in the data as it is.
 
+    No exponent of it has to be multiplied into a scale later then.
     Not so for the paper's rules, nor where the data would come too far from unit scaling.
     """
     number = r.splat(constant)
@@ -166,7 +167,7 @@ def take_root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
 
 
 # sqrt(2^(2m+r) x) = 2^m sqrt(2^r x)
-@rule("sqrt", family="multiplicative", law="sqrt(s x) = sqrt(s) sqrt(x)", scale="sqrt(s), the odd power of two in the data",
+@rule("sqrt", family="multiplicative", law="sqrt(s x) = sqrt(s) sqrt(x)", scale="sqrt(s), the odd power in the data",
       shaped=True)  # fmt: skip
 def sqrt(r: OpRewrite) -> None:
     mean = r.scaled(0).moments
@@ -214,16 +215,8 @@ def power(r: OpRewrite) -> None:
 
 
 # prod(s x_i) over n elements = s^n prod(x_i)
-def product_scale(r: OpRewrite, x: ScaledValue, count: int) -> Scale:
+def product_scale(x: ScaledValue, count: int) -> Scale:
     """Scale of a product of `count` elements. Raises UnsupportedError when s^count is no scale that f32 can hold."""
     if count > _LARGEST_POWER and not (x.scale.is_constant and abs(x.scale.exponent * count) < 120):
         raise UnsupportedError(f"the product of {count} scaled elements has no scale in the range of f32")
     return x.scale**count
-
-
-def value_of(r: OpRewrite, x: ScaledValue) -> ir.Value:
-    """data * scale in a wide type."""
-    return unscaled(r.rewriter, x)
-
-
-__all__ = ["ONE"]

@@ -4,7 +4,8 @@ Scales mostly are: they enter such a region replicated and change by the same al
 certain, no communication is needed to bring the scales of several devices together.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from scalify_hlo.bindings import ir, sdy, stablehlo
 
@@ -21,7 +22,7 @@ _FUNCTIONS = frozenset(
 _CONSTANTS = frozenset({"stablehlo.constant", "stablehlo.iota"})
 
 
-def same_on_every_device(value: ir.Value, known: Set[ir.Value]) -> bool:
+def same_on_every_device(value: ir.Value, known: AbstractSet[ir.Value]) -> bool:
     """Whether `value` is known to be equal on all devices that run the region it belongs to.
 
     known: values that are, such as arguments of private functions.

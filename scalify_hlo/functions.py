@@ -83,9 +83,7 @@ class FunctionTable:
         for op in module.body.operations:
             if op.operation.name == "func.func":
                 self.by_name[ir.StringAttr(op.attributes["sym_name"]).value] = op.operation
-        self._originals = {name: op for name, op in self.by_name.items()}
         self._specialised: dict[tuple[str, Signature], Specialised] = {}
-        self._active: set[str] = set()
         self._markers: dict[str, bool] = {}
         self.several_devices = any(
             name in module.operation.attributes and ir.IntegerAttr(module.operation.attributes[name]).value > 1

@@ -21,8 +21,8 @@ _BOUND_TO_TYPE = frozenset({"stablehlo.bitcast_convert", "stablehlo.custom_call"
 def widened(r: OpRewrite) -> ir.Operation:
     """A copy of the operation before it, with f32 in place of every type narrower than f32 (f64 and bf16 stay).
 
-    The old operation is to be erased. Raises UnsupportedError, with the copy gone, when a region holds an operation whose
-    meaning depends on its element type.
+    The old operation is to be erased. Raises UnsupportedError, with the copy gone, when a region holds an operation
+    whose meaning depends on its element type.
     """
     copy = r.op.clone(ip=ir.InsertionPoint(r.op))
     try:
