@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import of_constant
-from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.scale import ONE, SMALLEST, Scale
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
@@ -38,12 +38,48 @@ def scaled_form(rewriter: "Rewriter", value: ir.Value) -> ScaledValue:
         data = rewriter.emit.splat(value, mantissa) if exponent else value
         return ScaledValue(data, Scale(exponent), rewriter.moments(of_constant(mantissa)))
     if facts.moments is None:
-        return ScaledValue(value, ONE)
+        return split_scalar(rewriter, value) or ScaledValue(value, ONE)
     exponent = round(facts.moments.log2)
     if abs(exponent) < _FAR:
         return ScaledValue(value, ONE, rewriter.moments(facts.moments))
     data = rewriter.emit.rescale(value, Scale(-exponent))
     return ScaledValue(data, Scale(exponent), rewriter.moments(facts.moments.shifted(-exponent)))
+
+
+def split_scalar(rewriter: "Rewriter", value: ir.Value) -> ScaledValue | None:
+    """A number known at run time only, or a broadcast one, of a narrow type, split into mantissa and power of two.
+
+    Adam's second moment divided by 1 - b2^t, a thousandth in the first step, would overflow f16 otherwise. None for
+    other values, and for types whose range is that of a scale.
+    """
+    info = tensor_info(value.type)
+    if not info.is_float or not info.is_narrow:
+        return None
+    number = value
+    if info.rank:
+        owner = value.owner
+        if isinstance(owner, ir.Block) or owner.name != "stablehlo.broadcast_in_dim":
+            return None
+        number = owner.operands[0]
+        if tensor_info(number.type).rank:
+            return None
+    owner = number.owner
+    if not isinstance(owner, ir.Block) and owner.name == "stablehlo.convert":
+        (wide,) = owner.operands
+        if wide not in rewriter.scaled and tensor_info(wide.type).element == "f32":
+            number = wide  # before it was narrowed, where it may have become 0
+    emit = rewriter.emit
+    key = ("split", number)
+    if key not in emit.scope.cache:
+        wide = emit.convert(number, "f32")
+        size = emit.op("abs", wide.type, wide)
+        size = emit.op("clamp", wide.type, emit.scale_value(SMALLEST), size, emit.scale_value(Scale(127)))
+        power = emit.rounded_power_of_two(size)
+        emit.scope.cache[key] = emit.op("divide", wide.type, wide, power)
+        emit.scope.cache["split scale", number] = emit.as_scale(power, positive=True)
+    mantissa, scale = emit.scope.cache[key], emit.scope.cache["split scale", number]
+    data = emit.broadcast_like(emit.convert(mantissa, info.element), value)
+    return ScaledValue(data, scale)
 
 
 def wide_element(element: str) -> str:
