@@ -61,8 +61,6 @@ def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale | None:
     if abs(number) < _MASK:
         return None
     emit, member = r.emit, r.scaled(other)
-    if not member.scale.is_scalar:
-        return None
     info = r.info(index)
     largest = {"f16": 65504.0, **LARGEST}.get(info.element, 3.0e38)
     room = info.max_exponent + _MASK_LOSS if info.is_narrow else 126
@@ -71,10 +69,11 @@ def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale | None:
         quotient = number * 2.0**-scale.exponent
         r.set_operand(index, emit.splat(r.operand(index), max(-largest, min(largest, quotient))))
     else:
-        scalar = emit.op("divide", emit.scalar, emit.splat(emit.scale_value(ONE), number), emit.divisor(scale))
-        low, high = (emit.splat(scalar, bound) for bound in (-largest, largest))
-        scalar = emit.op("clamp", emit.scalar, low, scalar, high)
-        r.set_operand(index, emit.broadcast_like(emit.scale_as(scalar, info.element), r.operand(index)))
+        one = emit.scale_value(ONE)
+        quotient = emit.scale_op("divide", emit.splat(one, number), emit.divisor(scale))
+        low, high = (emit.splat(one, bound) for bound in (-largest, largest))
+        quotient = emit.op("clamp", quotient.type, low, quotient, high)
+        r.set_operand(index, emit.broadcast_like(emit.scale_as(quotient, info.element), r.operand(index)))
     r.set_operand(other, r.bring(member, scale))
     return scale
 

@@ -25,6 +25,7 @@ def split_constant(number: float, *, mantissa_from_one: bool) -> tuple[float, in
     """
     log2 = math.log2(abs(number))
     exponent = math.floor(log2) if mantissa_from_one else math.floor(log2 + 0.5)
+    exponent = max(-126, min(127, exponent))  # a f32 scale
     return number * 2.0**-exponent if abs(exponent) < 1000 else math.ldexp(number, -exponent), exponent
 
 
