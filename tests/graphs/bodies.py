@@ -64,9 +64,11 @@ def loop(g: Graph) -> None:
 
     def apply(*values: Value) -> Value:
         first, other, fixed = values
+        entries = [first, other]
         for _ in range(count):
             known = {a.name: first, b.name: other, outside.name: fixed}
-            first, other = body.evaluate(known, [result, second])
+            returned = body.evaluate(known, [result, second])
+            first, other = (bounds.held(v, entry) for v, entry in zip(returned, entries, strict=True))
         return first
 
     text = (

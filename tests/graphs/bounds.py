@@ -38,17 +38,16 @@ class InadmissibleError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Bounded:
-    """A float tensor: true value, bound on the error, exponent of the scale, power of the arguments' scales in it."""
+    """A float tensor: true value, bound on the error, exponent of the scale, power of the arguments' scales in it.
+
+    indifferent: known at compile time to be zeros or infinities, so that any scale fits.
+    """
 
     value: Floats
     error: Floats
     exponent: float = 0.0
     degree: int = 0
-
-    @property
-    def indifferent(self) -> bool:
-        """Zeros and infinities: any scale fits."""
-        return bool(np.all((self.value == 0) | ~np.isfinite(self.value)) and np.all(self.error == 0))
+    indifferent: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +71,7 @@ def constant(number: float, shape: Sequence[int]) -> Bounded:
     """A number that f16 may round; the exponent of the paper's split (section 3.4)."""
     value = np.full(shape, number, np.float64)
     if number == 0 or not np.isfinite(number):
-        return Bounded(value, np.zeros_like(value))
+        return Bounded(value, np.zeros_like(value), indifferent=True)
     return Bounded(value, np.abs(value) * ROUNDOFF / 2, float(np.floor(np.log2(abs(number)))))
 
 
@@ -99,6 +98,13 @@ def _admissible(x: Bounded) -> Bounded:
     if largest and not SMALLEST_DATA <= np.log2(largest) - x.exponent <= LARGEST_DATA:
         raise InadmissibleError("data out of range")
     return x
+
+
+def held(x: Bounded, entry: Bounded) -> Bounded:
+    """A value carried by a loop: its scale may be held at the one that entered it, so that it must fit both."""
+    exponent = max(x.exponent, entry.exponent)
+    error = np.where(np.isfinite(x.value), x.error + 2.0 ** (exponent + SMALLEST_STEP + SLACK), 0.0)
+    return _admissible(Bounded(x.value, error, entry.exponent, x.degree))
 
 
 # --- arithmetic -----------------------------------------------------------------------------------------------
