@@ -327,6 +327,18 @@ def test_functions_inside():
     np.testing.assert_allclose(np.asarray(gradient), expected_gradient, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: jnp.where(x <= 1e-3, 1e-3, jnp.sqrt(x)),
+    lambda x: jax.lax.select(x <= 1e-3, jnp.full(x.shape, 1e-3, x.dtype), jnp.sqrt(x)),
+    lambda x: jnp.where(jnp.sum(x) <= 1e-3, 1e-3, jnp.sqrt(jnp.sum(x * x))),
+])  # fmt: skip
+def test_guarded_roots(function):
+    """Select between a constant and a root, as optimizers do: right in value, whatever the scale."""
+    x = np.float32([1, 4, 9])
+    for scale in (2.0**-9, 0.125, 2.0**20):
+        np.testing.assert_allclose(np.asarray(sc.scalify(function)(scaled(x, scale))), function(x), rtol=1e-6)
+
+
 # --- errors -----------------------------------------------------------------------------------------------------
 
 
