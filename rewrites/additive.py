@@ -192,4 +192,5 @@ def constant_operand(r: OpRewrite, index: int, position: int) -> bool:
 @rule("remainder", family="additive", law="rem(s x, s y) = s rem(x, y)", scale="max(s, t)", shaped=True)
 def remainder(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
-    finish_combined(r, combined(r, (0, 1), (x, y)), x.moments)
+    scale = combined(r, (0, 1), (x, y))
+    finish_combined(r, scale, relative(x, scale))

@@ -14,7 +14,7 @@ from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 from scalify_hlo.widening import widened
 
-from .additive import combined, finish_combined
+from .additive import combined, finish_combined, relative
 from .multiplicative import product_scale
 
 # --- reductions -----------------------------------------------------------------------------------------------
@@ -192,7 +192,8 @@ def scatter(r: OpRewrite) -> None:
         if x.indifferent and u.indifferent:
             return r.result(u.scale, u.moments, indifferent=True)
         live = u if x.indifferent else x
-        return finish_combined(r, combined(r, pairs[0], (x, u)), live.moments)
+        scale = combined(r, pairs[0], (x, u))
+        return finish_combined(r, scale, relative(live, scale))
     if kind == "multiply":
         x, u = (r.scaled(i) for i in pairs[0])
         return on_values(r, scales=[r.emit.maximum([x.scale, x.scale * u.scale])])

@@ -13,7 +13,7 @@ from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import LARGEST
 from scalify_hlo.values import ScaledValue
 
-from .additive import bring_together, combined, constant_operand, finish_combined
+from .additive import bring_together, combined, constant_operand, finish_combined, relative
 from .nonlinear import on_values
 
 _LAW: Law = {"family": "selection", "law": "f(s x, t y) = m f(x s/m, y t/m)", "scale": "m = max(s, t)"}
@@ -37,18 +37,19 @@ def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
             if scale is None and constant_operand(r, i, j):
                 return finish_combined(r, other.scale, other.moments)
             if scale is not None:
-                return r.result(scale, other.moments)
+                return r.result(scale, relative(other, scale))
     if not live:
         for i, m in zip(indices, members, strict=True):
             r.set_operand(i, m.data)
         return r.result(members[0].scale, members[0].moments, indifferent=True)
-    moments = live[0].moments
+    scale = combined(r, indices, members)
+    moments = relative(live[0], scale)
     for other in live[1:]:
-        moments = moments.mixed(other.moments)
+        moments = moments.mixed(relative(other, scale))
     if len(live) < len(members):
         moments = Moments(moments.rms, moments.mean, moments.nonnegative and all(
             m.indifferent and m.moments.nonnegative for m in members if m.indifferent))  # fmt: skip
-    finish_combined(r, combined(r, indices, members), moments)
+    finish_combined(r, scale, moments)
     return None
 
 
@@ -110,7 +111,8 @@ def bounded(r: OpRewrite, indices: tuple[int, ...], x: ScaledValue, bound: float
 
     # clamp(m a, s x, m b) = m clamp(a, x s/m, b), m = min(s, |bound|): where x s/m overflows, b takes its place
     """
-    at_scale(r, indices, r.emit.minimum([x.scale, Scale(math.floor(math.log2(bound)))]), x.moments)
+    scale = r.emit.minimum([x.size, Scale(math.floor(math.log2(bound)))])
+    at_scale(r, indices, scale, relative(x, scale))
 
 
 def at_scale(r: OpRewrite, indices: tuple[int, ...], scale: Scale, moments: Moments) -> None:
@@ -136,7 +138,8 @@ def clamp(r: OpRewrite) -> None:
     if low is not None and high is not None and -math.inf < low <= 0 <= high < math.inf and not x.scale.is_constant:
         return bounded(r, (0, 1, 2), x, max(-low, high))
     if any(m.indifferent for m in members):
-        return finish_combined(r, combined(r, (0, 1, 2), members), x.moments)
+        scale = combined(r, (0, 1, 2), members)
+        return finish_combined(r, scale, relative(x, scale))
     return at_scale(r, (0, 1, 2), r.common_scale((members[0], members[2])), x.moments)
 
 
