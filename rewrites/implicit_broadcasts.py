@@ -11,7 +11,7 @@ _CHLO = {"next_after", "polygamma", "zeta"}
 
 
 @rule(*(f"chlo.broadcast_{name}" for name in _NAMES), family="structural", law="f(broadcast(x), broadcast(y))",
-      scale="as the operation without broadcasts", shaped=True,
+      scale="as the operation without broadcasts", shaped=True, legalised=True,
       note="dynamic shapes: where the types are equal or one operand has rank 0")  # fmt: skip
 def broadcast_operands(r: OpRewrite) -> None:
     name = r.name.removeprefix("chlo.broadcast_")

@@ -275,7 +275,7 @@ def top_k(r: OpRewrite) -> None:
 
 # map(f)(x) is f on every element: the region's operations are elementwise and take whole tensors as well
 @rule("map", family="structural", law="map(f)(x) = f(x), elementwise", scale="by the rules of the region's operations",
-      shaped=True, note="a region with calls or regions of its own: on values")  # fmt: skip
+      shaped=True, legalised=True, note="a region with calls or regions of its own: on values")  # fmt: skip
 def map_(r: OpRewrite) -> None:
     block = r.op.regions[0].blocks[0]
     *operations, terminator = (inner.operation for inner in block.operations)

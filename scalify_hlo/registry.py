@@ -41,6 +41,7 @@ class Rule:
     note: why not, or what else a user should know.
     shaped: the rule handles scales with a shape; for the others the driver brings operands to one scale first.
     apply: declares the results of an OpRewrite.
+    legalised: written out as other operations first, which have rules of their own.
     """
 
     op: str
@@ -51,6 +52,7 @@ class Rule:
     note: str
     shaped: bool
     apply: RuleFunction
+    legalised: bool = False
 
     @property
     def source(self) -> str:
@@ -100,6 +102,7 @@ def rule(
     exact: bool = True,
     note: str = "",
     shaped: bool = False,
+    legalised: bool = False,
     replace: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register a function as the rule of `ops` ("negate" stands for "stablehlo.negate").
@@ -110,7 +113,7 @@ def rule(
     def register(function: RuleFunction) -> RuleFunction:
         for op in ops:
             name = op if "." in op else f"stablehlo.{op}"
-            new = Rule(name, family, law, scale, exact, note, shaped, function)
+            new = Rule(name, family, law, scale, exact, note, shaped, function, legalised)
             if name in _rules and not replace:
                 raise DuplicateRuleError(f"two rules for {name}: {_rules[name].source} and {new.source}")
             _rules[name] = new
