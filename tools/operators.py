@@ -47,7 +47,7 @@ def operator_table() -> str:
     lines += ["", "## Never scaled", "", "No scaled value can reach them, so that no rule is missing.", ""]
     rows = [(_code(each.op), each.reason) for _, each in sorted(unscaled_operations().items())]
     lines += _table(("operation", "reason"), rows)
-    lines += ["", "## Markers", "", "Composites, or calls of functions with `scalify.composite`, with their own rules:", ""]
+    lines += ["", "## Markers", "", "Composites with their own rules:", ""]
     lines += [f"- `{name}`" for name in sorted([*MARKERS, "scalify.custom_scale.<name>"])]
     return "\n".join(lines) + "\n"
 
