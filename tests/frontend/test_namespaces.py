@@ -133,3 +133,50 @@ def test_static_values():
     assert core.get_numpy_api(np.float32(1)) is np and core.get_numpy_api(jnp.ones(1)) is jnp
     with pytest.raises(TypeError, match="neither"):
         core.get_numpy_api("x")
+
+
+# --- a program in the style of jax-scalify ----------------------------------------------------------------------
+
+
+def test_program_with_the_import_line_changed():
+    """Their FP8 training loop in small: jit around scalify, a configuration, casts, rescaling, leaves by tree_map."""
+    rng = np.random.default_rng(0)
+    images = rng.random((64, 20))
+    labels = np.eye(3)[np.argmax(images @ rng.standard_normal((20, 3)), axis=1)]
+    sizes = [(20, 32), (32, 3)]
+    params = [(0.3 * rng.standard_normal(size), 0.1 * rng.standard_normal(size[1])) for size in sizes]
+
+    def predict(params, inputs, fp8):
+        e4m3, e5m2 = jnp.float8_e4m3fn, jnp.float8_e5m2
+        (w, b), (last_w, last_b) = params
+        if fp8:
+            w, inputs = jsa.ops.cast_ml_dtype(w, e4m3), jsa.ops.cast_ml_dtype(inputs, e4m3)
+        hidden = jnp.maximum(jsa.ops.cast_ml_dtype_grad(jnp.dot(inputs, w), e5m2) + b, 0)
+        logits = jsa.ops.dynamic_rescale_l2_grad(jnp.dot(hidden, last_w) + last_b)
+        return logits - jax.nn.logsumexp(logits, axis=1, keepdims=True)
+
+    def loss(params, batch, fp8=True):
+        inputs, targets = batch
+        targets = jsa.lax.rebalance(targets, np.float32(1 / 8))
+        return -jnp.mean(jnp.sum(predict(params, inputs, fp8) * targets, axis=1))
+
+    @jax.jit
+    @jsa.scalify
+    def update(params, batch):
+        gradients = jax.grad(loss)(params, batch)
+        return jax.tree.map(lambda p, g: p - 0.5 * g, params, gradients)
+
+    def in_f16(tree):
+        return jax.tree_util.tree_map(lambda v: v.astype(np.float16), tree, is_leaf=jsa.core.is_scaled_leaf)
+
+    params = in_f16(jsa.as_scaled_array(params, scale=np.float32(0.1)))
+    batch = in_f16(jsa.as_scaled_array((images, labels), scale=np.float32(1)))
+    plain_batch = np.float32(images), np.float32(labels)
+    first = loss(jsa.asarray(params, dtype=np.float32), plain_batch, fp8=False)
+    for _ in range(40):
+        with jsa.ScalifyConfig(rounding_mode=jsa.Pow2RoundMode.DOWN, scale_dtype=np.float32):
+            params = update(params, batch)
+    last = loss(jsa.asarray(params, dtype=np.float32), plain_batch, fp8=False)
+    assert last < 0.7 * first
+    data, scale = jsa.lax.get_data_scale(params[0][0])
+    assert (data.dtype, scale.shape) == (np.float16, ())
