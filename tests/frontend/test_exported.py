@@ -1,5 +1,6 @@
 """scalify_exported: an Exported over pairs, with JAX's calling convention around it."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import scalify_hlo as sc
 from scalify_hlo import ScaledArray
+from scalify_hlo.bindings import ir, make_context, stablehlo
 
 RNG = np.random.default_rng(0)
 PARAMS = {"w": np.float32(RNG.standard_normal((3, 4))), "b": np.float32(RNG.standard_normal(4))}
@@ -217,3 +219,23 @@ def test_unsupported_operation():
     assert "unknown" in remarks[0].message
     assert "custom_call @unknown" in relaxed.mlir_module()
     assert relaxed.disabled_safety_checks == tuple(allowed)
+
+
+def test_tokens_stay_in_front():
+    """Ordered effects are tokens before the arrays. JAX exports no program that has one: the module is made by hand."""
+    exported = export.export(jax.jit(lambda x: x * 2))(X)
+    with make_context() as context:
+        module = ir.Module.parse("""
+        func.func public @main(%t: !stablehlo.token, %x: tensor<2x3xf32>) -> (!stablehlo.token, tensor<2x3xf32>) {
+          %0 = stablehlo.after_all %t, %t : !stablehlo.token
+          %1 = stablehlo.add %x, %x : tensor<2x3xf32>
+          return %0, %1 : !stablehlo.token, tensor<2x3xf32>
+        }""", context)
+        artifact = stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version())
+    exported = dataclasses.replace(exported, mlir_module_serialized=artifact, ordered_effects=("an effect",))
+    scaled = sc.scalify_exported(exported)
+    assert scaled.out_tree == jax.tree.structure(ScaledArray(0, 0))
+    main = next(line for line in scaled.mlir_module().splitlines() if "@main" in line)
+    arguments, results = main.split("->")
+    for part in (arguments, results):
+        assert part.index("token") < part.index("tensor<2x3xf32>") < part.index("tensor<f32>")

@@ -63,7 +63,8 @@ A = jsa.scaled_array(np.float16([[1, 2], [3, 4]]), np.float32(4))
 B = jsa.scaled_array(np.float16([[2, 0], [1, 5]]), np.float32(8))
 OPERATIONS = {
     "add": (A, B), "sub": (A, B), "mul": (A, B), "div": (B, A), "max": (A, B), "min": (A, B), "neg": (A,),
-    "abs": (A,), "sqrt": (A,), "exp": (jsa.scaled_array(np.float16([1, -2, 0.5]), 4.0),), "log": (A,), "sin": (A,), "cos": (A,), "sign": (A,), "is_finite": (A,),
+    "abs": (A,), "sqrt": (A,), "exp": (jsa.scaled_array(np.float16([1, -2, 0.5]), 4.0),), "log": (A,),
+    "sin": (A,), "cos": (A,), "sign": (A,), "is_finite": (A,),
     "eq": (A, B), "ne": (A, B), "gt": (A, B), "ge": (A, B), "lt": (A, B), "le": (A, B),
     "integer_pow": (A, 2), "convert_element_type": (A, np.float32), "reduce_precision": (A, 5, 7),
     "reshape": (A, (4,), None), "broadcast_in_dim": (A, (3, 2, 2), (1, 2)), "transpose": (A, (1, 0)),
