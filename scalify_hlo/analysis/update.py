@@ -35,12 +35,14 @@ class UpdateRegion:
     values: results of the region's operations, and region arguments that carry them through loops.
     state: index of a public function's argument -> index of the result that is its new value.
     parameters, moments: the two kinds of state, by argument index.
+    gradients: what flows into the region from the backward pass, tensors of rank 1 and more.
     """
 
     values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
     state: dict[int, int] = dataclasses.field(default_factory=dict[int, int])
     parameters: set[int] = dataclasses.field(default_factory=set[int])
     moments: set[int] = dataclasses.field(default_factory=set[int])
+    gradients: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
 
 
 def find_update(module: ir.Module, main: str) -> UpdateRegion:
@@ -76,7 +78,8 @@ class _Finder:
     def region(self) -> UpdateRegion:
         region = UpdateRegion(state=self._pair())
         arguments = {self.body.arguments[index] for index in region.state}
-        self._collect([self.results[result] for result in region.state.values()], region.values, arguments)
+        results = [self.results[result] for result in region.state.values()]
+        region.gradients = self._collect(results, region.values, arguments)
         for index in region.state:
             kind = region.parameters if self._is_read_outside(index, region.values) else region.moments
             kind.add(index)
@@ -158,13 +161,13 @@ class _Finder:
 
     # --- region -----------------------------------------------------------------------------------------------
 
-    def _collect(self, results: list[ir.Value], values: set[ir.Value], arguments: set[ir.Value]) -> None:
-        """Adds to `values` the region of the results.
+    def _collect(self, results: list[ir.Value], values: set[ir.Value], arguments: set[ir.Value]) -> list[ir.Value]:
+        """Adds to `values` the region of the results; the computed tensors that flow into it.
 
         Means and norms belong to it where they are taken of what is in the region or enters it, which a bias's
         gradient, a sum over activations' gradients, is not.
         """
-        pending, boundary, sums = list(results), set(arguments), list[ir.Value]()
+        pending, boundary, sums = list(results), dict.fromkeys(arguments), list[ir.Value]()
         while pending:
             while pending:
                 value = pending.pop()
@@ -178,13 +181,15 @@ class _Finder:
                 elif op is not None and op.name == "stablehlo.reduce" and self._is_outside(op):
                     sums.append(value)
                 else:
-                    boundary.add(value)
+                    boundary[value] = None
             for value in list(sums):
                 operand = value.owner.operands[0]
-                if self._is_computed_from(operand, values | boundary):
+                if self._is_computed_from(operand, values | boundary.keys()):
                     sums.remove(value)
                     values.add(value)
                     pending.append(operand)
+        entering = [value for value in [*boundary, *sums] if value not in arguments]
+        return [value for value in entering if _is_tensor(value) and defining_op(value) is not None]
 
     def _is_computed_from(self, value: ir.Value, known: set[ir.Value]) -> bool:
         """Whether a tensor is an elementwise function of one of `known`."""

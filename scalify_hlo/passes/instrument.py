@@ -51,6 +51,8 @@ class Instrument(Pass):
     exclude: tuple[str, ...] = ()
     # Count underflow and overflow as if the data were to be converted to this type; empty: in their own.
     format: str = ""
+    # Count exponents too: what the pictures are made of, and most of the time it takes to compile many tensors.
+    histogram: bool = True
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Adds the results in place. Raises ScalifyError for an unknown format and where nothing is to be watched."""
@@ -62,7 +64,7 @@ class Instrument(Pass):
             self._select(module)
             _inline(module)
             main = public_function(module)
-            rows = _Lowering(self.format).block(main.regions[0].blocks[0])
+            rows = _Lowering(self.format, self.histogram).block(main.regions[0].blocks[0])
             _return_rows(module, main, rows)
         remarks.append(Diagnostic(f"{self.name}: {len(rows)} tensors are watched", "", "remark"))
 
@@ -158,8 +160,9 @@ class _Row:
 class _Lowering:
     """Replaces marks by statistics, and carries these out of loops and branches."""
 
-    def __init__(self, element: str):
+    def __init__(self, element: str, histogram: bool):
         self.element = element  # of which under- and overflow are counted; "" is each tensor's own
+        self.histogram = histogram
 
     def block(self, block: ir.Block) -> list[_Row]:
         """Lower the marks of a block and of what is nested in it; their statistics, visible at its end."""
@@ -179,7 +182,7 @@ class _Lowering:
         scale = mark.operands[1] if len(mark.operands) > 1 else None
         element = self.element or tensor_info(data.type).element
         with ir.InsertionPoint(mark), mark.location:
-            values = statistics(data, scale, element)
+            values = statistics(data, scale, element, histogram=self.histogram)
         row = _Row(ir.StringAttr(mark.attributes[NAMES]).value, values)
         mark.erase()
         return row

@@ -31,6 +31,8 @@ PRODUCTS = _names("dot_general dot convolution dynamic_conv")
 # Operations with a reduction body: sums where the body adds or multiplies.
 REDUCTIONS = _names("reduce reduce_window scatter select_and_scatter all_reduce reduce_scatter")
 BRANCHES = ("stablehlo.case", "stablehlo.if")
+# Composites that hand their operand on, whatever its type.
+SCALE_MARKERS = ("scalify.set_scaling", "scalify.get_data_and_scale", "scalify.stop_scaling")
 # Custom calls that give back their operand, whatever its type.
 IDENTITY_CALLS = frozenset(
     {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint", "annotate_device_placement"}

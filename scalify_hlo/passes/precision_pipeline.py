@@ -1,5 +1,6 @@
 """Which passes a precision stands for, around `scalify`."""
 
+from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
@@ -11,5 +12,6 @@ def passes_around_scalify(precision: Preset) -> tuple[tuple[Pass, ...], tuple[Pa
 
     Raises ScalifyError for an unknown precision.
     """
-    after = (FP8Dots(),) if policy(precision).fp8_products else ()
-    return (Cast(precision=precision),), after
+    chosen = policy(precision)
+    rescale = (AutoRescale(places=chosen.rescaling),) if chosen.rescaling else ()
+    return (*rescale, Cast(precision=precision)), (FP8Dots(),) if chosen.fp8_products else ()

@@ -333,10 +333,14 @@ class Retyper:
             )
 
     def _is_call(self, op: ir.Operation) -> bool:
+        """Whether an operation takes its callee's types; a custom_scale function keeps the f32 it was written for."""
+        body = self.calls.callee_body(op)
         if op.name == "stablehlo.composite":
-            name = ir.StringAttr(op.attributes["name"]).value
-            return name.startswith("scalify.") and not name.startswith("scalify.custom_scale")
-        return op.name == "func.call" and self.calls.callee_body(op) is not None
+            return ir.StringAttr(op.attributes["name"]).value in kinds.SCALE_MARKERS
+        if op.name != "func.call" or body is None:
+            return False
+        marker = body.owner.operation.attributes.get("scalify.composite")
+        return marker is None or ir.StringAttr(marker).value in kinds.SCALE_MARKERS
 
     def _call(self, op: ir.Operation) -> None:
         body = self.calls.callee_body(op)
@@ -345,8 +349,8 @@ class Retyper:
             argument = body.arguments[i]
             if argument in self.update.values:
                 value = self._into_update(held)
-            elif held.extreme or held.constant is not None:
-                value = held.raw
+            elif held.extreme or held.constant is not None or op.name == "stablehlo.composite":
+                value = held.raw  # a rescale comes before the rounding that it is for
             else:
                 value = held.read(held.natural)
             op.operands[i] = value
@@ -361,7 +365,8 @@ class Retyper:
             if result in self.update.values:
                 returned = held.read(self.policy.update, exact=True)
             else:
-                returned = held.raw if held.extreme else held.read(held.natural)
+                whole = held.extreme or op.name == "stablehlo.composite"
+                returned = held.raw if whole else held.read(held.natural)
             last.operands[i] = returned
             result.set_type(returned.type)
             self.held[result] = held.at(result)

@@ -15,8 +15,11 @@ class Statistics(NamedTuple):
     maxima: ir.Value
 
 
-def statistics(data: ir.Value, scale: ir.Value | None, element: str) -> Statistics:
-    """Statistics of `data` at the insertion point; under- and overflow are those of the type `element`."""
+def statistics(data: ir.Value, scale: ir.Value | None, element: str, *, histogram: bool = True) -> Statistics:
+    """Statistics of `data` at the insertion point; under- and overflow are those of the type `element`.
+
+    histogram: count exponents; without, the histogram is all zeros.
+    """
     high, low, mantissa = FLOAT_RANGE[element]
     x = emit.convert(emit.op("abs", data.type, data), "f32")
     limit = LARGEST.get(element, 2.0**high * (2 - 2.0**-mantissa))
@@ -31,7 +34,8 @@ def statistics(data: ir.Value, scale: ir.Value | None, element: str) -> Statisti
         _count(emit.op("not", fits.type, fits)),
     ]
     maxima = [emit.reduce(x, "maximum", 0.0), _scalar(1.0) if scale is None else _largest(scale)]
-    sums = emit.concatenate([*map(_as_vector, counts), _histogram(x, zero)])
+    bins = _histogram(x, zero) if histogram else emit.splat(emit.tensor_type((BINS,), "f32"), 0.0)
+    sums = emit.concatenate([*map(_as_vector, counts), bins])
     return Statistics(sums, emit.concatenate([*map(_as_vector, maxima)]))
 
 

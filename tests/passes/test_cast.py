@@ -12,6 +12,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.inputs import draw_inputs
 from scalify_hlo.execution.signature import Signature, entry_signature
+from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify
@@ -275,6 +276,8 @@ def test_overrides_replace_the_preset_s_types() -> None:
 
 def test_a_precision_stands_for_passes_around_scalify() -> None:
     assert passes_around_scalify("fp16") == ((Cast(precision="fp16"),), ())
-    assert passes_around_scalify("fp8") == ((Cast(precision="fp8"),), (FP8Dots(),))
+    before, after = passes_around_scalify("fp8-fp16-state")
+    assert before == (AutoRescale(places=("branches", "logits", "gradients")), Cast(precision="fp8-fp16-state"))
+    assert after == (FP8Dots(),)
     with pytest.raises(ScalifyError, match="unknown precision 'fp9'"):
         passes_around_scalify("fp9")  # type: ignore[arg-type]

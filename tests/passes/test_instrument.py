@@ -73,6 +73,12 @@ def test_histogram_counts_exponents() -> None:
     assert health.overflow == 0.2 and health.zeros == 0.1
 
 
+def test_exponents_need_not_be_counted() -> None:
+    x = np.array([1, 2, 0, 4], np.float32)
+    ((health,), _) = [run(negated("f32", 4), [x], Instrument(histogram=False))][0]
+    assert not any(health.histogram) and health.amax == 4 and health.zeros == 0.25
+
+
 def test_under_and_overflow_as_of_another_format() -> None:
     x = np.array([0.001, 0.01, 1, 448, 449, -1000, 0, 2.0**-6], np.float32)
     ((health,), _) = [run(negated("f32", 8), [x], Instrument(format="f8E4M3FN"))][0]

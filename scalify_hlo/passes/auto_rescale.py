@@ -1,0 +1,219 @@
+"""`scalify-auto-rescale`: dynamic rescaling where gradients need it, without a change of the model.
+
+Static rules let the data of gradients drift from unit size, because nothing in the backward pass normalises them as
+layer normalisation does in the forward pass (paper, section 5). The paper rescales by hand, in a custom LayerNorm's
+backward pass and, for state in f16, the gradients. This pass finds the places by data flow and puts there what the
+paper writes in Python: the scale is multiplied by the power of two nearest below a statistic of the data. The value
+does not change. It runs before `scalify` (and before `scalify-cast`), on any training step.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from scalify_hlo.analysis.calls import CallGraph, defining_op
+from scalify_hlo.analysis.products import MatrixProduct, matrix_products
+from scalify_hlo.analysis.update import find_update
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.passes import emission as emit
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.held_values import after
+from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
+from scalify_hlo.signature import public_function
+from scalify_hlo.types import tensor_info
+
+Place = Literal["branches", "logits", "gradients"]
+_PLACES = ("branches", "logits", "gradients")
+_DESCRIPTIONS = {
+    "branches": "gradient that enters a residual branch",
+    "logits": "gradient of the logits",
+    "gradients": "gradient that enters the optimiser",
+}
+# Elementwise factors of a gradient on its way into a branch: dropout.
+_MASKS = ("stablehlo.select", "stablehlo.multiply", "stablehlo.convert", "stablehlo.divide")
+
+
+@dataclasses.dataclass(frozen=True)
+class AutoRescale(Pass):
+    """Rescale gradients by statistics of their data: in residual branches, at the logits, before the optimiser.
+
+    By default twice per transformer layer and once at the logits, against 18 times per layer for the usual FP8
+    recipe (paper, section 5).
+    """
+
+    name: ClassVar[str] = "scalify-auto-rescale"
+
+    # Where: the gradients that enter residual branches (the paper's LayerNorm backward), that of the logits, and
+    # those that enter the optimiser (for state in f16: the paper's row #4).
+    places: tuple[str, ...] = ("branches", "logits")
+    # What of the data becomes 1: the root mean square, or the largest magnitude.
+    statistic: Literal["l2", "max"] = "l2"
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        """Inserts the rescaling in place and tells where. Raises ScalifyError for an unknown place or statistic, and
+        where there is no backward pass."""
+        unknown = sorted(set(self.places) - set(_PLACES))
+        if unknown:
+            raise ScalifyError(f"unknown place '{unknown[0]}'; known are {', '.join(_PLACES)}")
+        if self.statistic not in ("l2", "max"):
+            raise ScalifyError(f"unknown statistic '{self.statistic}'; known are l2, max")
+        with module.context, ir.Location.unknown(module.context):
+            unshare(module)
+            found = self._find(module)
+            if not found:
+                raise ScalifyError(f"{self.name}: the module has no backward pass: there is no gradient to rescale")
+            for value, place in found.items():
+                _rescale(module, value, self.statistic)
+                op = defining_op(value)
+                where = describe_location(op.location) if op is not None else ""
+                remarks.append(Diagnostic(f"rescaled: {_DESCRIPTIONS[place]}, {value.type}", where, "remark"))
+            erase_unused(module, frozenset({"stablehlo.constant"}))
+            merge_equal(module)
+        count = collections.Counter(found.values())
+        counts = ", ".join(f"{count[place]} {place}" for place in _PLACES if count[place])
+        remarks.append(Diagnostic(f"{self.name}: {len(found)} rescales ({counts})", "", "remark"))
+
+    def _find(self, module: ir.Module) -> dict[ir.Value, str]:
+        """The values to rescale, each with its place."""
+        found: dict[ir.Value, str] = {}
+        products, calls = matrix_products(module), CallGraph(module)
+        if "logits" in self.places:
+            for product in products:
+                if product.is_head and product.kind == "backward":
+                    found.setdefault(_gradient(product), "logits")
+        if "branches" in self.places:
+            for product in products:
+                if product.kind == "backward" and not product.is_head and not product.batched:
+                    value = _gradient(product)
+                    if _enters_branch(value, calls):
+                        found.setdefault(value, "branches")
+        if "gradients" in self.places:
+            main = ir.StringAttr(public_function(module).attributes["sym_name"]).value
+            for value in find_update(module, main).gradients:
+                found.setdefault(value, "gradients")
+        return {value: place for value, place in found.items() if tensor_info(value.type).is_static}
+
+
+def _gradient(product: MatrixProduct) -> ir.Value:
+    """The gradient operand of a backward product, before it was moved or rescaled."""
+    operand = product.lhs if product.lhs.is_gradient else product.rhs
+    return operand.origin.root
+
+
+def _enters_branch(value: ir.Value, calls: CallGraph) -> bool:
+    """Whether a gradient is that of the residual stream, perhaps masked by dropout.
+
+    The stream's gradient goes on past the branch: what comes back out of the branch is added to it.
+    """
+    for _ in range(8):
+        if any(reader.name == "stablehlo.add" for reader in _readers(value, calls)):
+            return True
+        op = defining_op(value)
+        if op is None or op.name not in _MASKS:
+            return False
+        shape = tensor_info(value.type).shape
+        candidates = [v for v in op.operands if tensor_info(v.type).is_float and tensor_info(v.type).shape == shape]
+        computed = [v for v in candidates if not _is_uniform_or_mask(v)]
+        if len(computed) != 1:
+            return False
+        value = computed[0]
+    return False
+
+
+def _readers(value: ir.Value, calls: CallGraph) -> Iterator[ir.Operation]:
+    """The operations that read a value, also past the barriers of recomputation and inside called functions."""
+    for use in value.uses:
+        op = use.owner.operation
+        body = calls.callee_body(op)
+        if op.name == "stablehlo.optimization_barrier":
+            yield from _readers(op.results[use.operand_number], calls)
+        elif body is not None:
+            yield from _readers(body.arguments[use.operand_number], calls)
+        else:
+            yield op
+
+
+def _is_uniform_or_mask(value: ir.Value) -> bool:
+    """Constants, broadcast scalars and converted booleans."""
+    op = defining_op(value)
+    while op is not None and op.name in ("stablehlo.convert", "stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+        source = op.operands[0]
+        if not tensor_info(source.type).is_float or tensor_info(source.type).rank == 0:
+            return True
+        op = defining_op(source)
+    return op is not None and op.name == "stablehlo.constant"
+
+
+# --- emission -----------------------------------------------------------------------------------------------------
+
+
+def _rescale(module: ir.Module, value: ir.Value, statistic: str) -> None:
+    """Give all readers of `value` the same value with a scale that fits its data."""
+    readers = [(use.owner.operation, use.operand_number) for use in value.uses]
+    ip, location = after(value)
+    scalar = emit.tensor_type((), "f32")
+    with ip, location:
+        data, scale = _composite(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
+        factor = _power_of_two(_magnitude(emit.convert(data, "f32"), statistic))
+        rescaled = emit.op("multiply", scalar, scale, factor)
+        (result,) = _composite(module, "scalify.set_scaling", [value, rescaled], [value.type])
+    for reader, i in readers:
+        reader.operands[i] = result
+
+
+def _magnitude(x: ir.Value, statistic: str) -> ir.Value:
+    """f32 scalar: the root mean square or the largest magnitude."""
+    if statistic == "max":
+        return emit.reduce(emit.op("abs", x.type, x), "maximum", 0.0)
+    total = emit.reduce(emit.op("multiply", x.type, x, x), "add", 0.0)
+    mean = emit.op("divide", total.type, total, emit.splat(total.type, float(max(tensor_info(x.type).size, 1))))
+    return emit.op("sqrt", mean.type, mean)
+
+
+def _power_of_two(x: ir.Value) -> ir.Value:
+    """f32 scalar: the largest power of two not above x; 1 where x is 0, infinite or NaN."""
+    scalar, integer = x.type, emit.tensor_type((), "i32")
+    bits = emit.op("bitcast_convert", integer, x)
+    power = emit.op("bitcast_convert", scalar, emit.op("and", integer, bits, emit.integer_splat(integer, 0x7F800000)))
+    predicate = emit.tensor_type((), "i1")
+    positive = emit.compare(power, emit.splat(scalar, 0.0), "GT")
+    finite = emit.op("is_finite", predicate, power)
+    usable = emit.op("and", predicate, positive, finite)
+    return emit.op("select", scalar, usable, power, emit.splat(scalar, 1.0))
+
+
+def _composite(module: ir.Module, name: str, operands: list[ir.Value], results: list[ir.Type]) -> list[ir.Value]:
+    """A marker composite; without scales its meaning is the identity (and a scale of 1)."""
+    symbol = _decomposition(module, name, [value.type for value in operands], results)
+    attributes = {
+        "name": ir.StringAttr.get(name),
+        "decomposition": ir.FlatSymbolRefAttr.get(symbol),
+        "composite_attributes": ir.DictAttr.get({}),
+    }
+    return list(ir.Operation.create("stablehlo.composite", results, operands, attributes).results)
+
+
+def _decomposition(module: ir.Module, name: str, arguments: list[ir.Type], results: list[ir.Type]) -> str:
+    taken = {
+        ir.StringAttr(op.attributes["sym_name"]).value for op in module.body.operations if "sym_name" in op.attributes
+    }
+    stem = name.replace(".", "_")
+    symbol = next(f"{stem}_{i}" for i in range(len(taken) + 1) if f"{stem}_{i}" not in taken)
+    function = ir.Operation.create(
+        "func.func",
+        attributes={
+            "sym_name": ir.StringAttr.get(symbol),
+            "sym_visibility": ir.StringAttr.get("private"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results)),
+        },
+        regions=1,
+        ip=ir.InsertionPoint(module.body),
+    )
+    location = ir.Location.current
+    block = ir.Block.create_at_start(function.regions[0], arguments, [location] * len(arguments))
+    with ir.InsertionPoint(block):
+        returned = [block.arguments[0], *(emit.splat(type_, 1.0) for type_ in results[1:])]
+        ir.Operation.create("func.return", [], returned)
+    return symbol

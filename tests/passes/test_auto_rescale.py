@@ -1,0 +1,135 @@
+"""`scalify-auto-rescale`: where gradients are rescaled, and that values stay."""
+
+import collections
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.auto_rescale import AutoRescale
+from scalify_hlo.passes.cast import Cast
+from scalify_hlo.rewrite import scalify_in_place
+from tests.training_programs import Style, forward_text, train_step_text
+
+EVERYWHERE = AutoRescale(places=("branches", "logits", "gradients"))
+PARAMETERS = 18
+
+
+def rescale(text: str, options: AutoRescale | None = None) -> tuple[str, list[Diagnostic]]:
+    remarks: list[Diagnostic] = []
+    with make_context():
+        module = ir.Module.parse(text)
+        (options or AutoRescale()).apply(module, remarks)
+        module.operation.verify()
+        return module.operation.get_asm(enable_debug_info=True), remarks
+
+
+def places(remarks: list[Diagnostic]) -> collections.Counter[str]:
+    return collections.Counter(r.message.split(", tensor")[0] for r in remarks if r.message.startswith("rescaled"))
+
+
+@pytest.mark.parametrize("names", [True, False])
+@pytest.mark.parametrize(("style", "branches"), [("unrolled", 4), ("remat", 4), ("scan", 2)])
+def test_twice_per_layer_once_at_the_logits_and_every_parameter(style: Style, branches: int, names: bool) -> None:
+    text, remarks = rescale(train_step_text(style, names=names), EVERYWHERE)
+    assert places(remarks) == {
+        "rescaled: gradient that enters a residual branch": branches,
+        "rescaled: gradient of the logits": 1,
+        "rescaled: gradient that enters the optimiser": PARAMETERS,
+    }
+    assert text.count('"scalify.set_scaling"') == branches + 1 + PARAMETERS
+    assert remarks[-1].message.endswith(f"({branches} branches, 1 logits, {PARAMETERS} gradients)")
+
+
+def test_by_default_gradients_of_parameters_are_left() -> None:
+    _, remarks = rescale(train_step_text())
+    assert sum(places(remarks).values()) == 5
+
+
+# A layer whose gradient no static rule can foresee: the exponential makes it about 2^-10.
+STEP = """
+func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %m: tensor<32x16xf32>)
+    -> (tensor<32x16xf32>, tensor<32x16xf32>) {
+  %decay = stablehlo.constant dense<0.9> : tensor<32x16xf32>
+  %rate = stablehlo.constant dense<0.001> : tensor<32x16xf32>
+  %far = stablehlo.constant dense<-7.0> : tensor<64x16xf32>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+     : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+  %shifted = stablehlo.add %y, %far : tensor<64x16xf32>
+  %g = stablehlo.exponential %shifted : tensor<64x16xf32>
+  %dw = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0]
+     : (tensor<64x32xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
+  %md = stablehlo.multiply %m, %decay : tensor<32x16xf32>
+  %m2 = stablehlo.add %md, %dw : tensor<32x16xf32>
+  %step = stablehlo.multiply %m2, %rate : tensor<32x16xf32>
+  %w2 = stablehlo.subtract %w, %step : tensor<32x16xf32>
+  return %w2, %m2 : tensor<32x16xf32>, tensor<32x16xf32>
+}"""
+
+
+def arrays() -> list[np.ndarray[Any, Any]]:
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(64, 32)).astype(np.float32)
+    w = (generator.normal(size=(32, 16)) / 6).astype(np.float32)
+    return [x, w, np.zeros((32, 16), np.float32)]
+
+
+def test_without_scales_nothing_changes() -> None:
+    text, _ = rescale(STEP, EVERYWHERE)
+    for a, b in zip(xla.compile(STEP)(arrays()), xla.compile(text)(arrays()), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def moment_data(places: tuple[str, ...], statistic: Any = "l2") -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Data of the first moment in f16 after one step from zero, and its value."""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(STEP)
+        if places:
+            AutoRescale(places=places, statistic=statistic).apply(module, [])
+        Cast(precision="fp16-state", moments="f16").apply(module, [])
+        scalify_in_place(module, ScalifyOptions())
+        module.operation.verify()
+        specs = entry_signature(module).arguments
+        values: list[np.ndarray[Any, Any]] = []
+        for i, scale in enumerate((1.0, 2.0**-3, 2.0**-126)):
+            values += [(arrays()[i] / np.float32(scale)).astype(specs[2 * i].dtype), np.asarray(scale, np.float32)]
+        results = xla.compile(module)(values)
+    data = results[2].astype(np.float64)
+    return data, data * float(results[3])
+
+
+@pytest.mark.parametrize("statistic", ["l2", "max"])
+def test_a_gradient_that_drifted_is_stored_at_unit_size(statistic: Any) -> None:
+    exact = xla.compile(STEP)(arrays())[1].astype(np.float64)
+    drifted, _ = moment_data(())
+    assert np.sqrt(np.mean(drifted**2)) < 2.0**-7
+    data, value = moment_data(("gradients",), statistic)
+    size = np.sqrt(np.mean(data**2)) if statistic == "l2" else np.abs(data).max()
+    assert 2.0**-5 < size < 2.0**2
+    assert np.linalg.norm(value - exact) < 2e-3 * np.linalg.norm(exact)
+
+
+def test_the_pass_reports_where() -> None:
+    _, remarks = rescale(train_step_text())
+    located = [r.location for r in remarks if "branch" in r.message and r.location]
+    assert located and all(re.search(r"training_programs.py:\d+", where) for where in located)
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "message"),
+    [
+        (AutoRescale(places=("layers",)), STEP, "unknown place 'layers'; known are branches, logits, gradients"),
+        (AutoRescale(statistic="l3"), STEP, "unknown statistic 'l3'; known are l2, max"),  # type: ignore[arg-type]
+        (AutoRescale(), forward_text(), "the module has no backward pass: there is no gradient to rescale"),
+    ],
+)
+def test_mistakes_get_one_line(options: AutoRescale, text: str, message: str) -> None:
+    with pytest.raises(ScalifyError) as error:
+        rescale(text, options)
+    assert message in str(error.value) and "\n" not in str(error.value)
