@@ -8,8 +8,8 @@ _ELEMENT = "stablehlo.get_tuple_element"
 
 
 # get_tuple_element(tuple(s x, t y), 0) = s x
-@rule("tuple", family="structural", law="get_tuple_element(tuple(s x, t y), 0) = s x", scale="the element's", shaped=True,
-      note="a tuple that is used whole holds values")  # fmt: skip
+@rule("tuple", family="structural", law="get_tuple_element(tuple(s x, t y), 0) = s x", scale="the element's",
+      shaped=True, note="a tuple that is used whole holds values")  # fmt: skip
 def tuple_(r: OpRewrite) -> None:
     users = [use.owner.operation for use in r.op.results[0].uses]
     if any(user.name != _ELEMENT for user in users):

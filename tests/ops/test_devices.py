@@ -1,0 +1,102 @@
+"""Operations between devices, on four of them: scales that are equal everywhere, and scales that are not."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scalify_hlo.rewrite import rewrite_module
+
+# Each device's own scale: `set_scaling` to a power of two that depends on the device.
+_PROGRAM = """
+import jax, jax.numpy as jnp, numpy as np
+from jax import lax
+from jax.sharding import AxisType, PartitionSpec as P
+from scalify_hlo.execution import xla
+from scalify_hlo.frontend.primitives import set_scaling
+from scalify_hlo.rewrite import rewrite_module
+
+mesh = jax.make_mesh((2, 2), ("a", "b"), axis_types=(AxisType.Auto,) * 2)
+rng = np.random.default_rng(0)
+x = rng.normal(size=(8, 8)).astype(np.float32)
+w = rng.normal(size=(8, 4)).astype(np.float32)
+
+
+def collectives(x):
+    return (
+        lax.psum(x, "a"), lax.pmax(x, "b"), lax.pmin(x, "a"), lax.all_gather(x, "a", axis=0, tiled=True).sum(0)[None],
+        lax.ppermute(x, "a", [(0, 1)]), lax.all_to_all(x, "b", 0, 0, tiled=True),
+        lax.psum_scatter(x, "b", scatter_dimension=1, tiled=True),
+    )
+
+
+def equal_scales(x, w):
+    return collectives(lax.psum(x @ w, "b"))
+
+
+def unequal_scales(x, w):
+    device = (lax.axis_index("a") + 2 * lax.axis_index("b")).astype(jnp.float32)
+    x = set_scaling(x, jnp.ldexp(jnp.float32(1), 3 * device.astype(jnp.int32))) + 0 * w.sum()
+    looped = lax.fori_loop(0, 3, lambda i, c: c * 1.5 + lax.psum(x, "a"), x)
+    return (*collectives(x), looped, jax.nn.relu(x))
+
+
+for body, aligned in ((equal_scales, False), (unequal_scales, True)):
+    mapped = jax.shard_map(body, mesh=mesh, in_specs=(P("a", "b"), P("b")), out_specs=P("a", "b"), check_vma=False)
+    module = jax.jit(lambda x, w: mapped(x, w)).lower(x, w).as_text()
+    rewritten = rewrite_module(module)
+    # Scales meet in a collective of their own only where they may differ.
+    assert (rewritten.count("stablehlo.all_reduce") > module.count("stablehlo.all_reduce")) == aligned, rewritten
+    expected = xla.compile(module)([x, w])
+    executable = xla.compile(rewritten)
+    for s, t in ((0, 0), (7, -9), (-9, 7)):
+        scales = np.float32(2.0**s), np.float32(2.0**t)
+        got = executable([x / scales[0], scales[0], w / scales[1], scales[1]])
+        for i, want in enumerate(expected):
+            np.testing.assert_array_equal(got[2 * i] * got[2 * i + 1], want, err_msg=f"{body.__name__}, result {i}")
+"""
+
+
+def test_collectives_on_four_devices() -> None:
+    """Bit for bit, in a process of its own, because JAX fixes the number of its devices on first use."""
+    root = str(Path(__file__).parents[2])
+    environment = os.environ | {
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+        "JAX_PLATFORMS": "cpu",
+        "PYTHONPATH": root,
+    }
+    finished = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], env=environment, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+
+
+_MANUAL = """
+module attributes {{mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32}} {{
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%x: tensor<8x4x{0}>, %y: tensor<8x4x{0}>) -> tensor<8x4x{0}> {{
+    %r = sdy.manual_computation(%x, %y) in_shardings=[<@mesh, [{{"x"}}, {{}}]>, <@mesh, [{{"x"}}, {{}}]>]
+        out_shardings=[<@mesh, [{{"x"}}, {{}}]>] manual_axes={{"x"}} (%a: tensor<4x4x{0}>, %b: tensor<4x4x{0}>) {{
+      {1}
+      sdy.return %c : tensor<4x4x{0}>
+    }} : (tensor<8x4x{0}>, tensor<8x4x{0}>) -> tensor<8x4x{0}>
+    return %r : tensor<8x4x{0}>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "results"),
+    [
+        ("%c = stablehlo.multiply %a, %b : tensor<4x4xf32>", 1),  # the scale is algebra of what entered
+        ("%c = stablehlo.add %a, %b : tensor<4x4xf32>", 2),  # the larger of two scales: known inside only
+    ],
+)
+def test_scales_leave_per_device_code_as_algebra_where_they_can(body: str, results: int) -> None:
+    rewritten = rewrite_module(_MANUAL.format("f32", body))
+    match = re.search(r"%\d+(?::(\d+))? = sdy.manual_computation", rewritten)
+    assert match is not None and int(match[1] or 1) == results, rewritten

@@ -1,0 +1,166 @@
+"""Programs that were rewritten wrongly once, each with what was wrong."""
+
+import numpy as np
+import pytest
+
+from scalify_hlo.rewrite import rewrite_module
+from tests.support import check_program, check_range, run_on_xla
+
+
+def _reduce_window(body: str, padding: str) -> str:
+    return f"""
+func.func public @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {{
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %c) <{{window_dimensions = array<i64: 4, 1>, {padding}}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    {body}
+    stablehlo.return %s : tensor<f32>
+  }}) : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x6xf32>
+  return %r : tensor<4x6xf32>
+}}"""
+
+
+def test_product_over_padded_windows() -> None:
+    """cumprod: the window has four elements, of which up to three are padding; the scale was s^4 everywhere."""
+    body = "%s = stablehlo.multiply %a, %b : tensor<f32>"
+    check_program(_reduce_window(body, "padding = dense<[[3, 0], [0, 0]]> : tensor<2x2xi64>"))
+
+
+def test_product_over_a_dimension_of_unknown_size() -> None:
+    """The scale is s^n for n elements; an unknown n counted as 1."""
+    rewritten = rewrite_module("""
+func.func public @main(%x: tensor<?x4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %c) applies stablehlo.multiply across dimensions = [0]
+    : (tensor<?x4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}""")
+    assert "return %" in rewritten
+    assert rewritten.rstrip().splitlines()[-4].count("%arg1") == 0, rewritten
+
+
+def test_a_reducer_that_calls_a_function_in_f16() -> None:
+    """cumlogsumexp: the region was widened to f32, the function that it calls was not."""
+    check_range("""
+func.func public @main(%x: tensor<4x6xf16>) -> tensor<4xf16> {
+  %c = stablehlo.constant dense<0xFC00> : tensor<f16>
+  %r = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f16>, %b: tensor<f16>):
+    %s = func.call @larger(%a, %b) : (tensor<f16>, tensor<f16>) -> tensor<f16>
+    stablehlo.return %s : tensor<f16>
+  }) : (tensor<4x6xf16>, tensor<f16>) -> tensor<4xf16>
+  return %r : tensor<4xf16>
+}
+func.func private @larger(%a: tensor<f16>, %b: tensor<f16>) -> tensor<f16> {
+  %0 = stablehlo.maximum %a, %b : tensor<f16>
+  %1 = stablehlo.subtract %a, %b : tensor<f16>
+  %2 = stablehlo.abs %1 : tensor<f16>
+  %3 = stablehlo.negate %2 : tensor<f16>
+  %4 = stablehlo.exponential %3 : tensor<f16>
+  %5 = stablehlo.log_plus_one %4 : tensor<f16>
+  %6 = stablehlo.add %0, %5 : tensor<f16>
+  return %6 : tensor<f16>
+}""", exponents={"up": (24,), "far": (60,)})  # fmt: skip
+
+
+@pytest.mark.parametrize("number", ["(2.0, 0.0)", "(0.0, 0.0)", "(0x7FC00000, 0.0)", "[(1.0, 2.0), (3.0, 4.0)]"])
+def test_complex_constants(number: str) -> None:
+    """The bindings cannot read them: every program with one raised TypeError."""
+    check_program(f"""
+func.func public @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %p: tensor<2xi1>) -> (tensor<2xf32>, tensor<2xf32>) {{
+  %z = stablehlo.complex %x, %y : tensor<2xcomplex<f32>>
+  %c = stablehlo.constant dense<{number}> : tensor<2xcomplex<f32>>
+  %a = stablehlo.add %z, %c : tensor<2xcomplex<f32>>
+  %s = stablehlo.select %p, %a, %c : tensor<2xi1>, tensor<2xcomplex<f32>>
+  %re = stablehlo.real %s : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
+  %im = stablehlo.imag %s : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
+  return %re, %im : tensor<2xf32>, tensor<2xf32>
+}}""")
+
+
+def test_a_python_zero_passed_to_a_function() -> None:
+    """jnp.pad(x, 1): the 0 arrives as an integer argument. It was taken for a number of scale 1, before which small
+    f16 data vanished."""
+    check_range("""
+func.func public @main(%x: tensor<3x4xf16>) -> tensor<5x6xf16> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = call @pad(%x, %c) : (tensor<3x4xf16>, tensor<i32>) -> tensor<5x6xf16>
+  return %0 : tensor<5x6xf16>
+}
+func.func private @pad(%x: tensor<3x4xf16>, %c: tensor<i32>) -> tensor<5x6xf16> {
+  %0 = stablehlo.convert %c : (tensor<i32>) -> tensor<f16>
+  %1 = stablehlo.pad %x, %0, low = [1, 1], high = [1, 1], interior = [0, 0]
+    : (tensor<3x4xf16>, tensor<f16>) -> tensor<5x6xf16>
+  return %1 : tensor<5x6xf16>
+}""")
+
+
+def test_a_map_of_a_value_that_shares_its_data() -> None:
+    """4 x is the data of x at another scale; mapping it changed what was known of x."""
+    check_program("""
+func.func public @main(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %c = stablehlo.constant dense<4.0> : tensor<3x4xf32>
+  %y = stablehlo.multiply %x, %c : tensor<3x4xf32>
+  %m = "stablehlo.map"(%y) <{dimensions = array<i64: 0, 1>}> ({
+  ^bb0(%a: tensor<f32>):
+    %s = stablehlo.negate %a : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = stablehlo.subtract %x, %m : tensor<3x4xf32>
+  return %m, %r : tensor<3x4xf32>, tensor<3x4xf32>
+}""")
+
+
+def test_scatter_with_a_body_that_needs_values() -> None:
+    """x.at[i].apply(sin): elements that are not touched were brought to scale 1, where small f16 data vanish."""
+    check_range("""
+func.func public @main(%x: tensor<6xf16>, %i: tensor<1x1xi32>, %u: tensor<1xf16>) -> tensor<6xf16> {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f16>, %b: tensor<f16>):
+    %s = stablehlo.sine %a : tensor<f16>
+    stablehlo.return %s : tensor<f16>
+  }) : (tensor<6xf16>, tensor<1x1xi32>, tensor<1xf16>) -> tensor<6xf16>
+  return %r : tensor<6xf16>
+}""", exponents={"down": (-36,)})  # fmt: skip
+
+
+def test_reduce_precision_to_a_smaller_range() -> None:
+    """1e6 is infinite with five exponent bits; the data, 1e6 / s, were not."""
+    text = """
+func.func public @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.reduce_precision %x, format = e5m10 : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}"""
+    check_program(text, [np.array([1e6, 1e-6, 1.2345], np.float32)])
+
+
+def test_a_comparison_in_total_order_and_one_of_far_scales() -> None:
+    """f16 values were formed in f32, where 2^126 * 2^10 is infinite and equal to any other infinity."""
+    check_range("""
+func.func public @main(%x: tensor<8xf16>, %y: tensor<8xf16>) -> (tensor<8xi1>, tensor<8xi1>) {
+  %0 = stablehlo.compare LT, %x, %y : (tensor<8xf16>, tensor<8xf16>) -> tensor<8xi1>
+  %1 = stablehlo.compare GE, %x, %y, TOTALORDER : (tensor<8xf16>, tensor<8xf16>) -> tensor<8xi1>
+  return %0, %1 : tensor<8xi1>, tensor<8xi1>
+}""", [np.float16(2.0**10) * np.arange(1, 9, dtype=np.float16), np.float16(2.0**10) * np.full(8, 4, np.float16)],
+        exponents={"far": (125, 126)})  # fmt: skip
+
+
+def test_data_are_at_unit_scaling_before_they_are_narrowed() -> None:
+    """Sums in f32 may stay some way from unit scaling; 600 converted to f8, whose largest number is 448,
+    saturated."""
+    count = 1 << 14
+    check_program(
+        f"""
+func.func public @main(%x: tensor<2x{count}xf32>) -> tensor<2xf32> {{
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+    : (tensor<2x{count}xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = stablehlo.convert %0 : (tensor<2xf32>) -> tensor<2xf8E4M3FN>
+  %2 = stablehlo.convert %1 : (tensor<2xf8E4M3FN>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}""",
+        [np.full((2, count), 600 / count * 2.0**-12, np.float32)],
+        [2.0**-12],
+        evaluate=run_on_xla,
+    )
