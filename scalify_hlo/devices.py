@@ -6,6 +6,7 @@ certain, no communication is needed to bring the scales of several devices toget
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from scalify_hlo.bindings import ir, sdy, stablehlo
 
@@ -92,7 +93,9 @@ def mesh_sizes(module: ir.Module, mesh: ir.Attribute) -> dict[str, int]:
                 break
         else:
             return {}
-    axes = [sdy.MeshAxisAttr(axis) for axis in sdy.MeshAttr(mesh).axes]
+    # From jax 0.12 on collectives have meshes of StableHLO's own.
+    dialect: Any = stablehlo if str(mesh).startswith("#stablehlo.") else sdy
+    axes = [dialect.MeshAxisAttr(axis) for axis in dialect.MeshAttr(mesh).axes]
     return {axis.name: axis.size for axis in axes}
 
 
