@@ -103,7 +103,7 @@ def custom_scale(r: OpRewrite) -> None:
     if all(x is None for x in r.inputs):
         return
     functions = r.rewriter.functions
-    body = functions.by_name[functions.callee(r.op)]
+    body = functions.by_name[functions.callee(r.op) or ""]
     scaled_rule = _find_rule(r, body)
     results = _plain_results(r, body)
     operands: list[ir.Value] = []
@@ -139,7 +139,7 @@ def _find_rule(r: OpRewrite, body: ir.Operation) -> ir.Operation:
     functions = r.rewriter.functions
     for inner in body.regions[0].blocks[0].operations:
         if functions.marker_name(inner.operation) == _SCALED_RULE:
-            return functions.by_name[functions.callee(inner.operation)]
+            return functions.by_name[functions.callee(inner.operation) or ""]
     raise UnsupportedError("a custom_scale marker without its rule; its decomposition must use 'scalify.scaled_rule'")
 
 

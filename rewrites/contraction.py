@@ -106,7 +106,7 @@ def _dot_dimensions(r: OpRewrite) -> tuple[list[int], list[int], list[int], list
       scale="as dot_general, K of a group of average size where the groups divide K")  # fmt: skip
 def ragged_dot(r: OpRewrite) -> None:
     numbers = chlo.RaggedDotDimensionNumbers(r.op.attributes["ragged_dot_dimension_numbers"])
-    contracting = list(numbers.lhs_contracting_dimensions)
+    contracting = [int(d) for d in numbers.lhs_contracting_dimensions]
     count = 1
     for d in contracting:
         count *= max(r.info(0).shape[d], 1)
@@ -128,7 +128,7 @@ def convolution(r: OpRewrite) -> None:
     r.set_operand(1, y.data)
     numbers = stablehlo.ConvDimensionNumbers(r.op.attributes["dimension_numbers"])
     kernel = r.info(1)
-    outputs = kernel.shape[numbers.kernel_output_feature_dimension]
+    outputs = kernel.shape[int(numbers.kernel_output_feature_dimension)]
     contract(r, x, y, x.scale * y.scale, max(kernel.size // max(outputs, 1), 1))
 
 

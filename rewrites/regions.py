@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from scalify_hlo.bindings import ir
 from scalify_hlo.bodies import body_kind, open_scale, with_body
 from scalify_hlo.moments import UNIT, Moments
@@ -45,13 +47,9 @@ def reduce_window(r: OpRewrite) -> None:
     count = 1
     for n in r.attribute_ints("window_dimensions"):
         count *= n
-    padded = "padding" in r.op.attributes and not _all_equal(r.op.attributes["padding"], 0)
+    padded = "padding" in r.op.attributes and bool(np.asarray(r.op.attributes["padding"]).any())
     dilated = any(n != 1 for n in r.attribute_ints("base_dilations"))
     accumulate(r, count, None, counted=not (padded or dilated))
-
-
-def _all_equal(attribute: ir.Attribute, number: int) -> bool:
-    return all(n == number for n in ir.DenseIntElementsAttr(attribute))
 
 
 def accumulate(r: OpRewrite, count: int, kept: Sequence[int] | None, *, counted: bool) -> None:

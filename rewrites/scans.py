@@ -42,7 +42,7 @@ def scan(r: OpRewrite) -> None:
 
 
 def _running_sum(r: OpRewrite, scale: Scale, moments: Moments, indifferent: bool) -> None:
-    dimension = ir.IntegerAttr(r.op.attributes["dimension"]).value
+    dimension = int(ir.IntegerAttr(r.op.attributes["dimension"]).value)
     summed = moments.summed(max(r.info(0).shape[dimension], 1))
     if indifferent:
         for i in range(2):

@@ -18,7 +18,7 @@ def tuple_(r: OpRewrite) -> None:
             raise UnsupportedError("a tuple with scaled elements of a narrow type is used as a whole")
         return r.through_plain()
     for user in users:
-        index = ir.IntegerAttr(user.attributes["index"]).value
+        index = int(ir.IntegerAttr(user.attributes["index"]).value)
         element = r.inputs[index]
         if element is None:
             user.results[0].replace_all_uses_with(r.operand(index))

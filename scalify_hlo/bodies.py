@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scalify_hlo.bindings import ir
 from scalify_hlo.emitter import NeedsScaleError
 from scalify_hlo.moments import Moments
-from scalify_hlo.scale import Scale, Symbol
+from scalify_hlo.scale import FIRST_OPEN, Scale, Symbol
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
@@ -41,7 +41,7 @@ def body_kind(op: ir.Operation, region: int = 0) -> str:
 def open_scale(rewriter: "Rewriter") -> Scale:
     """A scale of which only its identity is known: asking for its value raises NeedsScaleError."""
     rewriter.emit.opened += 1
-    symbol = Symbol(10**9 + rewriter.emit.opened, None, (), 0, False)  # type: ignore[arg-type]
+    symbol = Symbol(FIRST_OPEN + rewriter.emit.opened, None, (), 0, False)  # type: ignore[arg-type]
     return Scale(0, ((symbol, 1),))
 
 

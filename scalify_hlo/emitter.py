@@ -215,10 +215,10 @@ class Emitter:
     def scale_value(self, scale: Scale) -> ir.Value:
         """The scale as a f32 SSA value, of rank 0 or of the scale's shape."""
         if len(scale.factors) == 1 and scale.exponent == 0 and scale.factors[0][1] == 1:
-            value = scale.factors[0][0].value
-            if value is None:
+            symbol = scale.factors[0][0]
+            if symbol.is_open:
                 raise NeedsScaleError
-            return value
+            return symbol.value
         found, scope = self._cached(scale)
         if found is not None:
             return found
@@ -258,7 +258,7 @@ class Emitter:
                 root = self.scale_value(Scale(0, tuple((symbol, power // 2) for symbol, power in scale.factors)))
                 return self.scale_op("multiply", root, root)
             rest, last = numerators[:-1], numerators[-1]
-            return self.scale_op("multiply", self.scale_value(_power_product(rest)), last.value)
+            return self.scale_op("multiply", *(self.scale_value(_power_product(part)) for part in (rest, [last])))
         return self.scale_op(
             "divide", self.scale_value(_power_product(numerators)), self.divisor(_power_product(denominators))
         )

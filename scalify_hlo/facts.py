@@ -161,7 +161,7 @@ def _moments_of(array: np.ndarray) -> Moments:
 
 def _of_iota(op: ir.Operation, value: ir.Value) -> PlainFacts:
     info = tensor_info(value.type)
-    size = info.shape[ir.IntegerAttr(op.attributes["iota_dimension"]).value]
+    size = info.shape[int(ir.IntegerAttr(op.attributes["iota_dimension"]).value)]
     if size <= 1:
         return UNKNOWN if size < 0 else _splat(0.0, value)
     # 0, 1, ..., n-1: mean (n-1)/2, mean square (n-1)(2n-1)/6

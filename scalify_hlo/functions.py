@@ -316,7 +316,7 @@ def call_signature(
                 index[product] = len(factors)
                 factors.append(product)
                 everywhere.append(functions.several_devices and all(
-                    symbol.value is not None and same_on_every_device(symbol.value, functions.everywhere)
+                    not symbol.is_open and same_on_every_device(symbol.value, functions.everywhere)
                     for symbol, _ in product.factors))  # fmt: skip
             factor = index[product]
         parameters.append(

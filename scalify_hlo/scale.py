@@ -13,6 +13,8 @@ from scalify_hlo.bindings import ir
 
 # The smallest normal f32: the scale of a tensor of zeros, so that zeros lose every maximum (DESIGN, section 3).
 SMALLEST_EXPONENT = -126
+# Symbols without a value are numbered from here.
+FIRST_OPEN = 10**9
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +31,11 @@ class Symbol:
     shape: tuple[int, ...]
     depth: int
     positive: bool
+
+    @property
+    def is_open(self) -> bool:
+        """It has no value: only its identity is known (see scalify_hlo.bodies.open_scale)."""
+        return self.index >= FIRST_OPEN
 
     def __hash__(self) -> int:
         return self.index
