@@ -5,7 +5,6 @@ from collections.abc import Callable
 from scalify_hlo.bindings import ir
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import rule
-from scalify_hlo.scale import Scale
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
 
@@ -62,26 +61,38 @@ def _on_values(r: OpRewrite) -> None:
     r.through_plain()
 
 
-# --- LAPACK and its relatives: homogeneous routines on data, the others on values ------------------------------
+# --- LAPACK and its relatives ------------------------------------------------------------------------------------
 
-
-def _lapack(*names: str) -> list[str]:
-    return [f"lapack_{kind}{name}{suffix}" for name in names for kind in "sd" for suffix in ("_ffi", "")]
+_LAPACK_REAL = ("gees", "geev", "gehrd", "geqp3", "geqrf", "gesdd", "gesvd", "getrf", "gtsv", "orgqr", "ormqr", "potrf",
+                "syevd", "sytrd", "trsm", "tridiagonal_solve_perturbed")  # fmt: skip
+_LAPACK_COMPLEX = (*_LAPACK_REAL, "heevd", "hetrd", "ungqr", "unmqr")
+_SOLVER = ("csrlsvqr", "geev", "geqrf", "gesdd", "gesvd", "gesvdj", "gesvdp", "getrf", "orgqr", "ormqr", "potrf",
+           "syevd", "syrk", "sytrd")  # fmt: skip
 
 
 # QR: A = Q R; s A = Q (s R): Q has scale 1. LU: s A = L (s U). The packed results hold both: on values.
 for _target in [
-    *_lapack("geqrf", "getrf", "gesdd", "gesvd", "gees", "geev", "gehrd", "sytrd", "gtsv", "gqr", "orgqr", "ormqr",
-             "syevd", "potrf", "trsm", "gtsv"),
-    *(f"lapack_{kind}{name}_ffi" for kind in "cz" for name in ("geqrf", "getrf", "gesdd", "ungqr", "heevd", "potrf",
-                                                               "trsm", "gees", "geev", "gehrd", "hetrd")),
-    *(f"{lib}_{name}" for lib in ("cusolver", "hipsolver", "cuhybrid")
-      for name in ("geqrf_ffi", "orgqr_ffi", "syevd_ffi", "gesvd_ffi", "gesvdj_ffi", "getrf_ffi", "potrf_ffi",
-                   "sytrd_ffi", "csrlsvqr_ffi")),
-    "Qr", "ProductOfElementaryHouseholderReflectors", "Eigh", "Cholesky", "LuDecomposition", "TopK", "ApproxTopK",
-    "cu_lu_pivots_to_permutation", "LuPivotsToPermutation",
+    *(f"lapack_{kind}{name}{suffix}" for kind in "sd" for name in _LAPACK_REAL for suffix in ("_ffi", "")),
+    *(f"lapack_{kind}{name}{suffix}" for kind in "cz" for name in _LAPACK_COMPLEX for suffix in ("_ffi", "")),
+    *(f"{prefix}solver_{name}_ffi" for prefix in ("cu", "hip") for name in _SOLVER),
+    *(f"{prefix}{name}" for prefix in ("cu", "hip")
+      for name in ("_cholesky_update_ffi", "sparse_gtsv2_ffi", "_lu_pivots_to_permutation")),
+    "Qr", "ProductOfElementaryHouseholderReflectors", "Eigh", "Cholesky", "LuDecomposition", "LuPivotsToPermutation",
 ]:  # fmt: skip
     TARGETS.setdefault(_target, _on_values)
+
+
+# the largest of s x are s times the largest of x; the initial value is an infinity
+@custom_call("TopK", "ApproxTopK", "PartialReduce")
+def top_k(r: OpRewrite) -> None:
+    x = to_rank_0(r.rewriter, r.scaled(0))
+    floats = [i for i in range(1, len(r.inputs)) if r.info(i).carries_scale]
+    if not r.result_info().carries_scale or any(not r.scaled(i).indifferent for i in floats):
+        return _on_values(r)
+    r.set_operand(0, x.data)
+    for i in floats:
+        r.set_operand(i, r.scaled(i).data)
+    return r.result(x.scale, x.moments, indifferent=x.indifferent)
 
 
 # a debugging callback or a host computation sees the values
@@ -98,5 +109,3 @@ def untouched(r: OpRewrite) -> None:
         if x is not None:
             raise UnsupportedError(f"operand {i} of this custom call is a scaled value")
 
-
-__all__ = ["Scale"]

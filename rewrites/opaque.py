@@ -1,7 +1,10 @@
 """Opaque operations: nothing is known of what they do to the elements, so they see the values."""
 
+from scalify_hlo.moments import UNIT
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import never_scaled, refuse, rule
+
+from .nonlinear import on_values
 
 
 # the bits of s x are not the bits of x
@@ -12,9 +15,11 @@ def bitcast_convert(r: OpRewrite) -> None:
 
 
 # bounds and moments of a random draw are values
-@rule("rng", family="opaque", law="draws between values", scale="1", shaped=True)
+@rule("rng", family="opaque", law="draws between values", scale="1; max(s, t) in f16 and f8", shaped=True)
 def rng(r: OpRewrite) -> None:
-    r.through_plain()
+    if not r.result_info().is_narrow:
+        return on_values(r)
+    return on_values(r, UNIT, [r.common_scale((r.scaled(0), r.scaled(1)))])
 
 
 # the state is made of integers
