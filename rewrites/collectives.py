@@ -2,7 +2,7 @@
 brought to their maximum over the devices before data are summed, compared or put together.
 """
 
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.bodies import body_kind
 from scalify_hlo.devices import group_size, same_on_every_device
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
@@ -86,6 +86,9 @@ def all_reduce_maximum(r: OpRewrite, value: ir.Value, attributes: dict[str, ir.A
     return reduce.results[0]
 
 
+# From jax 0.12 on: the sum reaches one device of each group.
+_REDUCE_TO_ONE = ("collective_reduce",) if hasattr(stablehlo, "CollectiveReduceOp") else ()
+
 # --- reductions -----------------------------------------------------------------------------------------------
 
 _SUMS: Law = {
@@ -96,7 +99,7 @@ _SUMS: Law = {
 _MEETING = "scales that are not known to be equal meet in an all_reduce of their maximum; other bodies: on values"
 
 
-@rule("all_reduce", "reduce_scatter", **_SUMS, note=_MEETING)
+@rule("all_reduce", "reduce_scatter", *_REDUCE_TO_ONE, **_SUMS, note=_MEETING)
 def reduce_over_devices(r: OpRewrite) -> None:
     kind = body_kind(r.op)
     if kind not in ("add", "maximum", "minimum", "first", "second"):
