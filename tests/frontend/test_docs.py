@@ -26,6 +26,11 @@ def test_snippets(page):
     run("\n".join(blocks))
 
 
+def test_reference_is_up_to_date():
+    done = subprocess.run([sys.executable, DOCS / "generate_api.py", "--check"], check=False)
+    assert done.returncode == 0, "run: python docs/generate_api.py"
+
+
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_notebook(notebook):
     """Every cell runs and prints what is stored as its output."""

@@ -1,0 +1,90 @@
+"""Writes docs/api.md, the reference of the JAX front end, from signatures and docstrings.
+
+    python docs/generate_api.py [--check]
+
+With --check nothing is written, and the exit status says whether the page is up to date.
+"""
+
+import enum
+import inspect
+import pathlib
+import sys
+from typing import Any
+
+import scalify_hlo
+
+PAGE = pathlib.Path(__file__).parent / "api.md"
+NAMESPACES = ("nn", "ops", "tree", "lax", "core")
+
+
+def reference() -> str:
+    """The page."""
+    lines = ["# Reference of the JAX front end", "", "Made by `docs/generate_api.py` from the docstrings.", ""]
+    lines += ["## scalify_hlo", ""]
+    documented: dict[int, str] = {}
+    for name in scalify_hlo.__all__:
+        value = getattr(scalify_hlo, name)
+        if getattr(value, "__module__", "").startswith(("scalify_hlo.frontend.", "scalify_hlo.exported")):
+            lines += entry(f"scalify_hlo.{name}", value, documented)
+    for space in NAMESPACES:
+        module = getattr(scalify_hlo, space)
+        lines += [f"## scalify_hlo.{space}", "", inspect.getdoc(module) or "", ""]
+        # Under its own name first; a second name refers to it.
+        own = [name for name in module.__all__ if getattr(getattr(module, name), "__name__", name) == name]
+        for name in [*own, *(name for name in module.__all__ if name not in own)]:
+            lines += entry(f"{space}.{name}", getattr(module, name), documented)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def entry(path: str, value: Any, documented: dict[int, str]) -> list[str]:
+    """The lines of one name; a name documented before is referred to."""
+    if id(value) in documented:
+        return [f"`{path}`: see `{documented[id(value)]}`.", ""]
+    if not getattr(value, "__module__", "").startswith("scalify_hlo"):
+        return [f"`{path}`: for type annotations, from JAX and numpy.", ""]
+    if not callable(value):
+        return [f"`{path}` = `{value}`", ""]
+    documented[id(value)] = path
+    text = inspect.getdoc(value) or ""
+    name = path.rsplit(".", 1)[-1]
+    lines = [f"### {path}", "", "```python", f"{name}{signature(value)}", "```", "", fenced(text), ""]
+    if inspect.isclass(value):
+        for name, member in vars(value).items():
+            doc = inspect.getdoc(member)
+            if not name.startswith("_") and doc and (callable(member) or isinstance(member, (property, classmethod))):
+                lines += [f"- `{name}`: {doc.splitlines()[0]}"]
+        lines.append("")
+    return lines
+
+
+def signature(value: Any) -> str:
+    """The parameters with their defaults, without annotations."""
+    if inspect.isclass(value) and issubclass(value, enum.Enum):
+        return ": " + ", ".join(member.name for member in value)
+    try:
+        found = inspect.signature(value)
+    except (TypeError, ValueError):
+        return "(...)"
+    parameters = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+    text = str(found.replace(parameters=parameters, return_annotation=found.empty))
+    return text if " at 0x" not in text and "<" not in text else "(...)"
+
+
+def fenced(text: str) -> str:
+    """A docstring as Markdown: indented descriptions of parameters become a block that keeps its lines."""
+    if not any(line.startswith("    ") for line in text.splitlines()):
+        return text
+    return f"```text\n{text}\n```"
+
+
+def main() -> int:
+    """Write the page, or compare."""
+    page = reference()
+    if "--check" in sys.argv[1:]:
+        return int(not PAGE.exists() or PAGE.read_text() != page)
+    PAGE.write_text(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
