@@ -30,10 +30,15 @@ def reference() -> str:
         module = getattr(scalify_hlo, space)
         lines += [f"## scalify_hlo.{space}", "", inspect.getdoc(module) or "", ""]
         # Under its own name first; a second name refers to it.
-        own = [name for name in module.__all__ if getattr(getattr(module, name), "__name__", name) == name]
+        own = [name for name in module.__all__ if _own_name(getattr(module, name), name)]
         for name in [*own, *(name for name in module.__all__ if name not in own)]:
             lines += entry(f"{space}.{name}", getattr(module, name), documented)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _own_name(value: Any, name: str) -> bool:
+    is_ours = getattr(value, "__module__", "").startswith("scalify_hlo")
+    return not is_ours or getattr(value, "__name__", name) == name
 
 
 def entry(path: str, value: Any, documented: dict[int, str]) -> list[str]:
