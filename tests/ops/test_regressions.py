@@ -164,3 +164,28 @@ func.func public @main(%x: tensor<2x{count}xf32>) -> tensor<2xf32> {{
         [2.0**-12],
         evaluate=run_on_xla,
     )
+
+
+def test_a_scan_over_an_unknown_number_of_steps() -> None:
+    """Its stacked results had a scale for each step, of which there is no type."""
+    rewritten = rewrite_module("""
+func.func public @main(%x: tensor<?x4xf32>, %n: tensor<i32>, %s: tensor<2xi32>) -> tensor<?x4xf32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.dynamic_broadcast_in_dim %z, %s, dims = [] : (tensor<f32>, tensor<2xi32>) -> tensor<?x4xf32>
+  %r:2 = stablehlo.while(%k = %c, %y = %b) : tensor<i32>, tensor<?x4xf32>
+  cond {
+    %p = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %t = stablehlo.dynamic_slice %x, %k, %c, sizes = [1, 4]
+      : (tensor<?x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+    %u = stablehlo.dynamic_update_slice %y, %t, %k, %c
+      : (tensor<?x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<?x4xf32>
+    %l = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %l, %u : tensor<i32>, tensor<?x4xf32>
+  }
+  return %r#1 : tensor<?x4xf32>
+}""")
+    assert "stablehlo.dynamic_update_slice" in rewritten
