@@ -175,7 +175,7 @@ def _stacked_dimension(r: OpRewrite) -> int | None:
     """The dimension along which the update is one slice of the buffer, whole in all others; None if it is not."""
     buffer, update = r.info(0).shape, r.info(1).shape
     differing = [d for d, (m, n) in enumerate(zip(buffer, update, strict=True)) if m != n]
-    one_slice = len(differing) == 1 and update[differing[0]] == 1 and min(buffer) > 0  # of known size
+    one_slice = len(differing) == 1 and update[differing[0]] == 1 and buffer[differing[0]] > 0  # of known size
     return differing[0] if one_slice else None
 
 
