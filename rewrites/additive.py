@@ -181,7 +181,9 @@ def constant_operand(r: OpRewrite, index: int, position: int) -> bool:
         r.set_operand(position, other.data)
         return True
     small = 0 < number <= min(_GUARD, 2.0 ** (other.scale.exponent - 3))
-    if not small or not other.moments.nonnegative or r.info(index).is_narrow or not other.scale.is_scalar:
+    # A square may have come through a function that hides its sign; its scale shows it still.
+    square = other.moments.nonnegative or all(power % 2 == 0 for _, power in other.scale.factors)
+    if not small or not square or r.info(index).is_narrow or not other.scale.is_scalar:
         return False
     r.on_values = True
     r.set_operand(position, unscaled(r.rewriter, other))

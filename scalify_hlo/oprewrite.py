@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Elementwise results of narrow types are brought back to unit scaling when log2 of their RMS is further from 0 than
 # this; sums and products over a dimension always are.
 _SLACK_NARROW = 3.0
+# Narrow data are not scaled up by the last 2^this that an estimate of their size would allow.
+HEADROOM = 6.0
 
 
 Create = Callable[..., ir.Value]
@@ -125,6 +127,9 @@ class OpRewrite:
         growth = moments.log2
         if slack is None:
             slack = _SLACK_NARROW if self.result_info(index).is_narrow else 1.5 * self.rewriter.options.slack
+        if self.result_info(index).is_narrow and growth < 0:
+            # Data that are only estimated to be small are brought up part of the way: some may not be.
+            growth = min(0.0, growth + HEADROOM)
         if abs(growth) > slack:
             exponent = round_log2(growth, self.rewriter.options.rounding)
             if exponent:
