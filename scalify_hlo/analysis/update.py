@@ -276,6 +276,6 @@ def _by_elimination(candidates: dict[int, set[int]]) -> dict[int, int]:
 
 
 def _is_tensor(value: ir.Value) -> bool:
-    """f32 of rank 1 or more: scalars are no state whose size matters."""
+    """Float of rank 1 or more, of a type that state is kept in: scalars are no state whose size matters."""
     info = tensor_info(value.type)
-    return info.element == "f32" and info.rank > 0
+    return info.element in ("f32", "f16", "bf16") and info.rank > 0
