@@ -1,12 +1,15 @@
 """GPT-2 in f16 without loss scaling: as written, and rewritten by scalify, beside f32.
 
-Trains the same model on the same batches four times. In the f16 runs weights, activations, gradients and both of
+Trains the same model on the same batches five times. In the f16 runs weights, activations, gradients and both of
 Adam's moments are f16, and there is no loss scaling:
 
 - "f32";
 - "f16": the f16 step as it is written;
 - "f16, layer norm in f32": the same with the usual repair by hand;
-- "f16 scalified": the step of "f16" after `rewrite_module`; its state is kept as (data, scale) pairs between steps.
+- "f16 scalified": the step of "f16" after `rewrite_module`; its state is kept as (data, scale) pairs between steps, and
+  scales come from static rules alone;
+- "f16 scalified, rescaled": the same after the pass `scalify-auto-rescale`, which measures gradients where they enter
+  residual branches and the optimiser (paper, section 5).
 
 XLA may not keep f16 values in f32 between operations (`xla_allow_excess_precision` is off), so that f16 rounding really
 happens. Losses are in nats per byte. The final parameters of every run are evaluated with the same f32 program.
@@ -31,13 +34,17 @@ import numpy as np
 from benchmarks.records import RESULTS, comparable, environment, read_json, write_json
 from examples import gpt2, text
 from scalify_hlo import rewrite_module
+from scalify_hlo.bindings import ir
 from scalify_hlo.execution.inputs import recombine, split_by_exponent
+from scalify_hlo.execution.modules import as_module
 from scalify_hlo.execution.signature import pair_arguments, pair_results
 from scalify_hlo.execution.xla import compile as compile_for_cpu
+from scalify_hlo.passes.auto_rescale import AutoRescale
 
 Array = np.ndarray[Any, Any]
 
-RUNS = ("f32", "f16", "f16, layer norm in f32", "f16 scalified")
+RUNS = ("f32", "f16", "f16, layer norm in f32", "f16 scalified", "f16 scalified, rescaled")
+_RESCALED_PLACES = ("branches", "logits", "gradients")
 _PICTURE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "gpt2_f16_training.svg"
 # Scale of a tensor of zeros: the smallest normal f32, which loses every maximum.
 _ZERO_EXPONENT = -126
@@ -86,7 +93,7 @@ class Step:
         module = exported.mlir_module()
         self.dtype = np.dtype(config.dtype)
         self.original = compile_for_cpu(module)
-        self.program = compile_for_cpu(rewrite_module(module)) if run == "f16 scalified" else self.original
+        self.program = compile_for_cpu(_rewritten(module, run)) if "scalified" in run else self.original
         self.arguments = pair_arguments(self.original.signature, self.program.signature)
         self.results = pair_results(self.original.signature, self.program.signature)
 
@@ -131,6 +138,13 @@ class Step:
     @staticmethod
     def _value(arrays: Sequence[Array], data: int, scale: int | None) -> Array:
         return recombine(arrays[data], None if scale is None else arrays[scale])
+
+
+def _rewritten(text: str, run: str) -> ir.Module:
+    module = as_module(text)
+    if run == "f16 scalified, rescaled":
+        AutoRescale(places=_RESCALED_PLACES).apply(module, [])
+    return rewrite_module(module)
 
 
 def _exponent(rms: float) -> int:
@@ -244,6 +258,7 @@ def picture(record: dict[str, Any], path: pathlib.Path) -> None:
         "f16": ("tab:red", 1.5, "-"),
         "f16, layer norm in f32": ("tab:orange", 1.2, "-"),
         "f16 scalified": ("tab:blue", 1.2, "--"),
+        "f16 scalified, rescaled": ("tab:green", 1.2, "--"),
     }
     for run, (color, width, line) in styles.items():
         result = record["runs"].get(run)

@@ -10,10 +10,12 @@ import pytest
 
 from examples import gpt2, text
 from scalify_hlo import rewrite_module
+from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.check import CheckReport, check_modules
 from scalify_hlo.execution.modules import as_module
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.xla import compile as compile_for_cpu
+from scalify_hlo.passes.auto_rescale import AutoRescale
 
 TINY = gpt2.GPT2Config(layers=1, width=16, heads=2, context=8, vocabulary=32)
 BATCH = 2
@@ -78,6 +80,15 @@ def test_f32_step_has_the_same_bits_on_the_reference_interpreter(activation: str
     report = checked(config, CheckOptions(backend="interpreter"))
     inexact = [result for result in report.comparison.results if result.verdict != "exact"]
     assert not inexact, "\n".join(f"{result.name}: {result.error:.2e}" for result in inexact)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_every_gradient_of_the_optimiser_is_found(dtype: str) -> None:
+    config = dataclasses.replace(TINY, dtype=dtype)
+    remarks: list[Diagnostic] = []
+    AutoRescale(places=("gradients",)).apply(as_module(exported_step(config)), remarks)
+    parameters = len(jax.tree.leaves(gpt2.parameter_table(config)))
+    assert f"{parameters} rescales ({parameters} gradients)" in remarks[-1].message
 
 
 def test_scales_of_results_are_powers_of_two() -> None:
