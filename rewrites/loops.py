@@ -18,7 +18,7 @@ from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
 # Scale of zeros that enter a loop (log2): less than anything that the loop will add, and its square is a normal f32.
-_ZEROS = -60
+_ZEROS = -40
 # Carried data further than this from unit scaling (log2 of the estimated RMS) are brought back in each iteration.
 _SLACK = 3
 # How far (log2) a scale may move in a loop that multiplies it by a constant, for types of narrow range.
