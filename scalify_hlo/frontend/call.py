@@ -10,6 +10,7 @@ axes, callbacks and symbolic dimensions are those of the caller.
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from scalify_hlo.bindings import func, ir
-from scalify_hlo.frontend.dependence import scaled_results
+from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import flat_values, lower_to_function
 from scalify_hlo.frontend.primitives import set_scaling
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray
@@ -30,6 +31,9 @@ from scalify_hlo.options import ScalifyOptions
 # Element types that a scaled result may have: all floats, so that f8 weights and gradients leave as pairs too.
 _SCALED_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ",
                  "f8E4M3B11FNUZ")  # fmt: skip
+
+
+_log = logging.getLogger("scalify_hlo")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,10 +188,13 @@ def _shapes_of_scales(avals: Sequence[Any], scaled: Sequence[bool]) -> list[tupl
 
 
 def rewrite(module: Any, options: ScalifyOptions) -> None:
-    """Rewrite a module in place by the engine."""
+    """Rewrite a module in place by the engine; remarks go to the log as warnings."""
     from scalify_hlo.rewrite import scalify_in_place
 
-    scalify_in_place(module, options)
+    remarks: list[Diagnostic] = []
+    scalify_in_place(module, options, remarks)
+    for remark in remarks:
+        _log.warning("%s", remark)
 
 
 def _role(attributes: Any) -> str:
@@ -214,5 +221,3 @@ scalify_p.def_effectful_abstract_eval(_abstract_eval)
 ad.primitive_jvps[scalify_p] = _refuse_derivative
 batching.primitive_batchers[scalify_p] = _batch
 mlir.register_lowering(scalify_p, _lower)
-
-__all__ = ["Interface", "call_scalified", "scaled_results", "scalify_p"]

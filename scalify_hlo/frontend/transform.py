@@ -37,8 +37,9 @@ def scalify(
 
     fun: any JAX function of pytrees of arrays, the whole training step as a rule. It sees plain arrays, and may
         use grad, vmap, scan, remat, custom derivatives and jit inside.
-    options: rounding, rules and what to do with operations that have no scale rule. Its fields `args`,
-        `plain_results`, `scaled_types` and `scale_dtype` are decided by the arguments instead.
+    options: rounding, rules and what to do with operations that have no scale rule (remarks go to the log
+        "scalify_hlo"). Its fields `args`, `plain_results`, `scaled_types` and `scale_dtype` are decided by the
+        arguments instead.
     static_argnums, static_argnames, donate_argnums, donate_argnames: as in `jax.jit`.
 
     The result takes the same arguments, with ScaledArray leaves wherever a scale is to be propagated, and returns

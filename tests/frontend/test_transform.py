@@ -342,7 +342,7 @@ def test_guarded_roots(function):
 # --- errors -----------------------------------------------------------------------------------------------------
 
 
-def test_unsupported_operation_is_located():
+def test_unsupported_operation_is_located(caplog):
     def function(x):
         return jax.ffi.ffi_call("unknown", jax.ShapeDtypeStruct(x.shape, x.dtype))(x * 2)
 
@@ -350,3 +350,4 @@ def test_unsupported_operation_is_located():
         sc.scalify(function)(scaled())
     relaxed = sc.scalify(function, options=sc.ScalifyOptions(on_unsupported="unscale"))
     assert "custom_call @unknown" in relaxed.lower(scaled()).as_text()
+    assert "computed on recombined values" in caplog.text
