@@ -197,7 +197,7 @@ def cbrt(r: OpRewrite) -> None:
 
 
 # (s x)^n = s^n x^n for integers n
-@rule("power", family="multiplicative", law="(s x)^n = s^n x^n", scale="s^n for a small constant integer n, else 1",
+@rule("power", family="multiplicative", law="(s x)^n = s^n x^n", scale="s^n for a small constant integer n or n = 1/2, -1/2, else 1",
       note="other exponents: nonlinear, on the unscaled value", shaped=True)  # fmt: skip
 def power(r: OpRewrite) -> None:
     exponent = r.splat(1)
@@ -208,9 +208,9 @@ def power(r: OpRewrite) -> None:
         if x.indifferent:
             return r.result(x.scale, moments, indifferent=True)
         return r.settled(x.scale ** int(exponent), moments)
-    if exponent == 0.5:
+    if exponent in (0.5, -0.5):
         # x^0.5 differs from sqrt only at -0 and -inf; the operation stays a power.
-        return take_root(r, 2, 1, Moments(1.0, 0.9, True))
+        return take_root(r, 2, 1 if exponent > 0 else -1, Moments(1.0, 0.9, True))
     return on_values(r)
 
 
