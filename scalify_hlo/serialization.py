@@ -133,7 +133,8 @@ def parse(program: Program, context: ir.Context) -> ir.Module:
             emitted.append(Diagnostic(str(error)))
         else:
             return module
-    raise _unreadable(program.name, f"{_broken(program)}: {emitted[0].message}")
+    reason = next(each.message for each in emitted if each.severity == "error")
+    raise _unreadable(program.name, f"{_broken(program)}: {reason}")
 
 
 def crash_message(program: Program, crash: str) -> Diagnostic:

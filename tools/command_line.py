@@ -99,11 +99,12 @@ def _watch(command: click.Command, arguments: Sequence[str], program: Program) -
     if module == "__main__":
         module = sys.modules[module].__spec__.name  # type: ignore[union-attr]
     finished = run_isolated(module, arguments, _streams)
-    if finished.crash:
-        report([crash_message(program, finished.crash)])
-        return 1
-    sys.stderr.write(finished.stderr)
-    return finished.status
+    if finished.crash is None or "--debug" in arguments:
+        sys.stderr.write(finished.stderr)
+    if finished.crash is None:
+        return finished.status
+    report([crash_message(program, finished.crash)])
+    return 1
 
 
 def _fail(message: str, status: int) -> NoReturn:
