@@ -9,10 +9,11 @@ taking it again changes nothing.
 import dataclasses
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.growth import sources, without
 from scalify_hlo.moments import UNIT
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import rule
-from scalify_hlo.scale import Scale
+from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
@@ -68,6 +69,8 @@ class _Loop:
         self.attempt = r.rewriter.attempt()
         self.entry = [self._entry(i, assumed) for i, assumed in enumerate(state)]
         self.op, self.scales = self._build()
+        # Per carried scale the carried scales that it depends on after one iteration.
+        self.growth: dict[int, set[int]] = {}
 
     def _entry(self, index: int, assumed: Carried) -> ScaledValue | None:
         """The value that enters the loop, in the form that the assumption asks for."""
@@ -125,6 +128,10 @@ class _Loop:
 
         def read(terminator: ir.Operation) -> None:
             values = list(terminator.operands)
+            for i in self.scales:
+                returned = rewriter.scaled.get(values[i])
+                found = sources(self.r.emit, returned.scale) if returned else set[Symbol]()
+                self.growth[i] = {j for j, scale in self.scales.items() if scale.factors[0][0] in found}
             for i, value in enumerate(values):
                 following.append(self._next(i, rewriter.scaled.get(value), value))
             if following == self.state:
@@ -188,9 +195,33 @@ class _Loop:
         members = emit.members(scale)
         symbol = carried.factors[0][0]
         others = [m for m in members if all(s != symbol for s, _ in m.factors)]
+        if any(symbol in sources(emit, m) for m in others):
+            # t max(s, u): it multiplies the carried scale all the same, by way of another value.
+            parts = [without(emit, m, self._grown_with(index)) for m in others]
+            return emit.maximum([carried, *(part for part in parts if part is not None)])
         if len(others) == len(members):
             return scale
         return emit.maximum([carried, *others])
+
+    def _grown_with(self, index: int) -> set[Symbol]:
+        """The carried scales by way of which scale `index` multiplies itself over iterations, itself included.
+
+        A value that starts from zeros has no scale to be held at: it follows those of values that do not.
+        """
+        mutual = {j for j in self._grows_with(index) if index in self._grows_with(j)} | {index}
+        if self._starts_from_zeros(index):
+            mutual = {j for j in mutual if self._starts_from_zeros(j)}
+        return {self.scales[j].factors[0][0] for j in mutual}
+
+    def _grows_with(self, index: int) -> set[int]:
+        """The carried values whose scales scale `index` depends on after some iterations."""
+        reached: set[int] = set()
+        pending = [index]
+        while pending:
+            new = self.growth.get(pending.pop(), set()) - reached
+            reached |= new
+            pending += new
+        return reached
 
     def _close(self, terminator: ir.Operation, values: list[ir.Value]) -> None:
         """Make the body return data, and the carried scales after them."""

@@ -367,6 +367,12 @@ class Emitter:
         leaves = [m.shifted(scale.exponent) for m in found if m.factors not in self._members]
         return [leaf for m in leaves for leaf in self.members(m)]
 
+    def parts(self, symbol: Symbol) -> list[Scale]:
+        """The scales that a symbol is the maximum of, or the one that it stands for."""
+        if symbol in self._products:
+            return [self._products[symbol]]
+        return self._members.get(((symbol, 1),), [])
+
     def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
         """Scales without those that another one, a maximum taken before, is known to be no smaller than."""
         dominated = {

@@ -189,3 +189,40 @@ func.func public @main(%x: tensor<?x4xf32>, %n: tensor<i32>, %s: tensor<2xi32>) 
   return %r#1 : tensor<?x4xf32>
 }""")
     assert "stablehlo.dynamic_update_slice" in rewritten
+
+
+def test_scales_that_multiply_themselves_by_way_of_each_other() -> None:
+    """L-BFGS: x -= (a x + b y) c and y -= (a x + b y) d; the scales, max(s, t) u each time, became infinite."""
+    check_program(
+        """
+func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %a: tensor<4xf32>, %c: tensor<4xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %end = stablehlo.constant dense<40> : tensor<i32>
+  %r:3 = stablehlo.while(%k = %zero, %u = %x, %v = %y) : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+  cond {
+    %p = stablehlo.compare LT, %k, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %0 = stablehlo.dot_general %a, %u, contracting_dims = [0] x [0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+    %1 = stablehlo.dot_general %c, %v, contracting_dims = [0] x [0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+    %2 = stablehlo.add %0, %1 : tensor<f32>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %4 = stablehlo.multiply %3, %a : tensor<4xf32>
+    %5 = stablehlo.multiply %3, %c : tensor<4xf32>
+    %6 = stablehlo.subtract %u, %5 : tensor<4xf32>
+    %7 = stablehlo.subtract %v, %4 : tensor<4xf32>
+    %8 = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %8, %6, %7 : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>
+}""",
+        [
+            np.array([3, 5, 3, 5], np.float32),
+            np.array([2, 2, 7, 7], np.float32),
+            np.array([16, 0, -16, 0], np.float32),
+            np.array([0, 0, 16, -16], np.float32),
+        ],
+        [1.0, 2.0, 16.0, 16.0],
+    )
