@@ -30,7 +30,8 @@ def from_mlir(diagnostic: Any) -> Diagnostic:
 
 def is_not_utf8(error: Exception) -> bool:
     """Whether the bindings raised `error` because a string of the module is no UTF-8."""
-    return isinstance(error, UnicodeDecodeError) or "str_from_cstr" in str(error)
+    # nanobind's words: "nanobind::detail::str_from_cstr_and_size(): conversion error!", later "nanobind::str(): ...".
+    return isinstance(error, UnicodeDecodeError) or (isinstance(error, RuntimeError) and "conversion error" in str(error))
 
 
 def from_mlir_error(error: ir.MLIRError) -> list[Diagnostic]:
