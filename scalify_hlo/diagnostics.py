@@ -31,7 +31,8 @@ def from_mlir(diagnostic: Any) -> Diagnostic:
 def is_not_utf8(error: Exception) -> bool:
     """Whether the bindings raised `error` because a string of the module is no UTF-8."""
     # nanobind's words: "nanobind::detail::str_from_cstr_and_size(): conversion error!", later "nanobind::str(): ...".
-    return isinstance(error, UnicodeDecodeError) or (isinstance(error, RuntimeError) and "conversion error" in str(error))
+    nanobind = isinstance(error, RuntimeError) and "conversion error" in str(error)
+    return nanobind or isinstance(error, UnicodeDecodeError)
 
 
 def from_mlir_error(error: ir.MLIRError) -> list[Diagnostic]:
