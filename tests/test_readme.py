@@ -38,8 +38,9 @@ def test_make_targets_that_are_named_exist():
 
 
 def test_flags_that_are_named_exist():
-    from scalify_hlo.passes.textual import TEXTUAL_PASSES
     from scalify_hlo.tools.scalify_opt import main
+
+    from scalify_hlo.passes.textual import TEXTUAL_PASSES
 
     known = {flag for each in main.params for flag in each.opts} | {f"--{name}" for name in TEXTUAL_PASSES}
     known |= {"--scalify", "--help"}
