@@ -108,4 +108,3 @@ def untouched(r: OpRewrite) -> None:
     for i, x in enumerate(r.inputs):
         if x is not None:
             raise UnsupportedError(f"operand {i} of this custom call is a scaled value")
-

@@ -197,7 +197,7 @@ def cbrt(r: OpRewrite) -> None:
 
 
 # (s x)^n = s^n x^n for integers n
-@rule("power", family="multiplicative", law="(s x)^n = s^n x^n", scale="s^n for a small constant integer n or n = 1/2, -1/2, else 1",
+@rule("power", family="multiplicative", law="(s x)^n = s^n x^n", scale="s^n for a small integer n or 1/2, -1/2; else 1",
       note="other exponents: nonlinear, on the unscaled value", shaped=True)  # fmt: skip
 def power(r: OpRewrite) -> None:
     exponent = r.splat(1)

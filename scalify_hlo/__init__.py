@@ -47,7 +47,7 @@ _PUBLIC = {
 # Namespaces of the front end, loaded on first use likewise.
 _NAMESPACES = ("core", "lax", "nn", "ops", "tree")
 
-__all__ = ["__version__", *sorted(_PUBLIC), *_NAMESPACES]
+__all__ = ["__version__", *sorted(_PUBLIC), *_NAMESPACES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -384,20 +384,20 @@ class Emitter:
         }
         return [scale for scale in scales if scale not in dominated]
 
-    def hoisted(self, scope: Scope) -> "_At":
+    def hoisted(self, scope: Scope) -> "At":
         """Emission in an enclosing scope, just before the operation that leads here."""
         if scope is self.scope:
-            return _At(self, self.ip, scope)
+            return At(self, self.ip, scope)
         inner = self.scope
         while inner.parent is not scope:
             assert inner.parent is not None
             inner = inner.parent
         assert inner.anchor is not None
-        return _At(self, ir.InsertionPoint(inner.anchor), scope)
+        return At(self, ir.InsertionPoint(inner.anchor), scope)
 
-    def at(self, ip: ir.InsertionPoint) -> "_At":
+    def at(self, ip: ir.InsertionPoint) -> "At":
         """Emission at another point of the current scope."""
-        return _At(self, ip, self.scope)
+        return At(self, ip, self.scope)
 
     # --- data times a scale -----------------------------------------------------------------------------------
 
@@ -469,7 +469,7 @@ class Emitter:
         return data
 
 
-class _At:
+class At:
     """Context manager: emit at another insertion point and scope, then come back."""
 
     def __init__(self, emitter: Emitter, ip: ir.InsertionPoint, scope: Scope):

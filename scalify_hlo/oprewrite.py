@@ -1,11 +1,10 @@
 """The vocabulary of rules: what a rule can ask of an operation and declare of its results."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.emitter import Emitter
+from scalify_hlo.emitter import At, Emitter
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.plain import unscaled, wide_element
 from scalify_hlo.scale import ONE, SMALLEST, Scale, round_log2
@@ -150,13 +149,11 @@ class OpRewrite:
         if not scale.is_one:
             self.emit.scope.cache["unscaled", data, scale, tensor_info(value.type).element] = value
 
-    @contextmanager
-    def after(self) -> Iterator[None]:
-        """Emission after the operation instead of before it."""
-        if self.after_op is None:
-            self.after_op = ir.InsertionPoint.after(self.op)
-        with self.emit.at(self.after_op):
-            yield
+    def after(self) -> At:
+        """Emission after the operation instead of before it: a context manager."""
+        ip = self.after_op or ir.InsertionPoint.after(self.op)
+        self.after_op = ip
+        return self.emit.at(ip)
 
     def erase(self) -> None:
         """The operation has been replaced; it is erased once nothing uses it."""

@@ -39,9 +39,9 @@ class Rewriter:
         self.facts = FactFinder()
         self.dead: list[ir.Operation] = []
         self.closed: list[ir.Operation] = []  # what was emitted in regions
-        self._journals: list[list[ir.Value]] = []
+        self.journals: list[list[ir.Value]] = []
         self._rules = rules()
-        self._carried: set[ir.Value] = set()
+        self.carried: set[ir.Value] = set()
         self.held: set[tuple[ir.Operation, int]] = set()  # loops, and which of their carried scales are held
 
     # --- what is known of values ------------------------------------------------------------------------------
@@ -49,8 +49,8 @@ class Rewriter:
     def define(self, value: ir.Value, scaled: ScaledValue) -> None:
         """Record the scaled form of a value of the original program."""
         self.scaled[value] = scaled
-        if self._journals:
-            self._journals[-1].append(value)
+        if self.journals:
+            self.journals[-1].append(value)
 
     def facts_of(self, value: ir.Value) -> PlainFacts:
         """Compile-time facts of a plain value."""
@@ -95,13 +95,13 @@ class Rewriter:
 
     def mark_carried(self, value: ir.Value) -> None:
         """Note that a block argument is carried by a loop: slices of it are updated with scales of their own."""
-        self._carried.add(value)
-        if self._journals:
-            self._journals[-1].append(value)
+        self.carried.add(value)
+        if self.journals:
+            self.journals[-1].append(value)
 
     def is_carried(self, value: ir.Value) -> bool:
         """Whether a value is carried by a loop."""
-        return value in self._carried
+        return value in self.carried
 
     def attempt(self) -> "Attempt":
         """Start a rewriting that may be taken back (a loop body before its fixpoint)."""
@@ -116,7 +116,7 @@ class Rewriter:
             found = scaled.get(operand)
             if found is not None:
                 if inputs is None:
-                    inputs = [None] * len(operands)
+                    inputs = empty_inputs(len(operands))
                 inputs[i] = found
                 if found.data is not operand and found.data != operand:
                     operands[i] = found.data
@@ -124,7 +124,7 @@ class Rewriter:
         if inputs is None:
             if not self._reached(op, name):
                 return
-            inputs = [None] * len(operands)
+            inputs = empty_inputs(len(operands))
         rewrite = OpRewrite(self, op, name, inputs)
         emit = self.emit
         emit.ip, emit.location = ir.InsertionPoint(op), op.location
@@ -223,29 +223,34 @@ class Attempt:
         self.remarks = len(rewriter.functions.remarks)
         self.dead = len(rewriter.dead)
         self.closed = len(rewriter.closed)
-        rewriter._journals.append(self.journal)
+        rewriter.journals.append(self.journal)
         rewriter.facts.learnt.append(self.journal)
 
     def keep(self) -> None:
         """The rewriting stands."""
-        self.rewriter._journals.pop()
+        self.rewriter.journals.pop()
         self.rewriter.facts.learnt.pop()
-        if self.rewriter._journals:
-            self.rewriter._journals[-1].extend(self.journal)
+        if self.rewriter.journals:
+            self.rewriter.journals[-1].extend(self.journal)
 
     def discard(self) -> None:
         """The rewriting is taken back; the caller erases its operations."""
         rewriter = self.rewriter
-        rewriter._journals.pop()
+        rewriter.journals.pop()
         rewriter.facts.learnt.pop()
         for value in self.journal:
             rewriter.scaled.pop(value, None)
             rewriter.facts.known.pop(value, None)
-            rewriter._carried.discard(value)
+            rewriter.carried.discard(value)
         del rewriter.functions.errors[self.errors :]
         del rewriter.functions.remarks[self.remarks :]
         del rewriter.dead[self.dead :]
         del rewriter.closed[self.closed :]
+
+
+def empty_inputs(count: int) -> list[ScaledValue | None]:
+    """The scaled forms of `count` plain operands."""
+    return [None] * count
 
 
 def erase_dead(candidates: Sequence[ir.Operation]) -> None:

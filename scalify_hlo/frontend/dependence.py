@@ -93,9 +93,7 @@ def _rank(atom: Any) -> int:
 def _while(params: Any, inputs: list[bool]) -> list[bool]:
     first = params["cond_nconsts"]
     carry = first + params["body_nconsts"]
-    return _fixpoint(
-        inputs[carry:], lambda state: scaled_results(params["body_jaxpr"], [*inputs[first:carry], *state])
-    )
+    return _fixpoint(inputs[carry:], lambda state: scaled_results(params["body_jaxpr"], [*inputs[first:carry], *state]))
 
 
 def _fixpoint(state: list[bool], body: Any) -> list[bool]:

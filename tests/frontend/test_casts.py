@@ -131,9 +131,11 @@ def test_linear_in_fp8():
 
 
 def test_linear_in_fp8_multiplies_f8_directly():
-    text = jax.jit(jax.grad(lambda x, w: nn.linear(x, w, formats=nn.FP8).sum(), argnums=(0, 1))).lower(
-        INPUT, WEIGHT
-    ).as_text()
+    text = (
+        jax.jit(jax.grad(lambda x, w: nn.linear(x, w, formats=nn.FP8).sum(), argnums=(0, 1)))
+        .lower(INPUT, WEIGHT)
+        .as_text()
+    )
     products = [line for line in text.splitlines() if "dot_general" in line]
     assert len(products) == 2
     assert all("f8E5M2" in line and "f8E4M3FN" in line for line in products)

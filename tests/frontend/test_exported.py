@@ -225,12 +225,15 @@ def test_tokens_stay_in_front():
     """Ordered effects are tokens before the arrays. JAX exports no program that has one: the module is made by hand."""
     exported = export.export(jax.jit(lambda x: x * 2))(X)
     with make_context() as context:
-        module = ir.Module.parse("""
+        module = ir.Module.parse(
+            """
         func.func public @main(%t: !stablehlo.token, %x: tensor<2x3xf32>) -> (!stablehlo.token, tensor<2x3xf32>) {
           %0 = stablehlo.after_all %t, %t : !stablehlo.token
           %1 = stablehlo.add %x, %x : tensor<2x3xf32>
           return %0, %1 : !stablehlo.token, tensor<2x3xf32>
-        }""", context)
+        }""",
+            context,
+        )
         artifact = stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version())
     exported = dataclasses.replace(exported, mlir_module_serialized=artifact, ordered_effects=("an effect",))
     scaled = sc.scalify_exported(exported)

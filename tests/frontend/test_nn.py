@@ -135,6 +135,7 @@ def test_softmax_of_large_logits():
 def test_gradient_keeps_its_scale_through_activations():
     """A gradient of 2^-30 that passes f16 activations."""
     for function in (nn.gelu, nn.silu, nn.relu):
+
         def loss(x, g, function=function):
             return jnp.sum(function(x) * g)
 
