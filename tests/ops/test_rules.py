@@ -137,6 +137,8 @@ def test_nothing_changes_without_scaled_arguments(program: Program) -> None:
 @_cases(_SCALED)
 def test_types_of_arguments_and_results(program: Program) -> None:
     """Promise P6: data keep shape and element type; scales are f32."""
+    if program.not_run:
+        pytest.skip(program.not_run)
     for element in program.elements:
         rewritten = Rewritten.of(program.text(element))
         for specs, pairings in (
