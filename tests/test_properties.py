@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution.inputs import recombine
 from scalify_hlo.execution.interpreter import interpret
-from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.options import Rounding, ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
 from tests.graphs.bounds import Bounded
 from tests.graphs.graph import Program
@@ -88,10 +88,10 @@ def test_f32_programs_have_the_same_bits(program: Program, chosen: ScalifyOption
 
 
 @_SETTINGS
-@given(program=programs(F16_EXPONENTS))
-def test_f16_programs_stay_in_range(program: Program) -> None:
+@given(program=programs(F16_EXPONENTS), rounding=st.sampled_from(("down", "nearest", "up")))
+def test_f16_programs_stay_in_range(program: Program, rounding: Rounding) -> None:
     text = program.text("f16")
-    new = rewritten(text, ScalifyOptions())
+    new = rewritten(text, ScalifyOptions(rounding=rounding))
     got = run_pairs(new, program, "f16", [True] * len(program.arguments))
     for node, result in zip(program.results, got, strict=True):
         value = node.value

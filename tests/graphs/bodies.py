@@ -5,7 +5,8 @@ import numpy as np
 from tests.graphs import bounds
 from tests.graphs.bounds import InadmissibleError, Value
 from tests.graphs.graph import Graph, Node, Step, tensor
-from tests.graphs.operations import ELEMENTWISE, Addition, compare, reduce_with
+from tests.graphs.operations import ELEMENTWISE, Addition, compare
+from tests.graphs.reductions import reduce_with
 
 _BODY_OPERATIONS = (1, 2, 3)
 _ITERATIONS = (0, 1, 2, 3)

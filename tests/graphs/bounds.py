@@ -172,10 +172,14 @@ def running_sum(x: Bounded, axis: int) -> Bounded:
     return rounded(np.cumsum(x.value, axis), np.cumsum(x.error, axis), x.exponent, x.degree)
 
 
-def contracted(x: Bounded, y: Bounded, product: Callable[[Floats, Floats], Floats]) -> Bounded:
-    """A sum of products: `product` is bilinear."""
+def contracted(
+    x: Bounded, y: Bounded, product: Callable[[Floats, Floats], Floats], *, rounded_terms: int = 0
+) -> Bounded:
+    """A sum of products: `product` is bilinear. rounded_terms: how many sums are rounded to f16 on the way."""
     ax, ay = np.abs(x.value), np.abs(y.value)
     error = product(ax, y.error) + product(x.error, ay) + product(x.error, y.error)
+    if rounded_terms:
+        error = error + rounded_terms * ROUNDOFF * product(ax, ay)
     return rounded(product(x.value, y.value), error, x.exponent + y.exponent, x.degree + y.degree)
 
 

@@ -45,6 +45,9 @@ class Step:
     apply: Callable[..., Value]
 
 
+# No tensor of a graph is larger.
+MOST_ELEMENTS = 24
+
 _NOTHING = Predicate(np.zeros((), np.bool_), np.zeros((), np.bool_))
 
 

@@ -10,11 +10,20 @@ import numpy as np
 
 from tests.graphs import bounds
 from tests.graphs.bounds import Bounded, Floats, InadmissibleError, Predicate, rounded
-from tests.graphs.graph import Graph, Node, tensor
+from tests.graphs.graph import MOST_ELEMENTS, Graph, Node, tensor
+from tests.graphs.reductions import (
+    batched_dot,
+    convolution,
+    cumulative_sum,
+    dot,
+    product,
+    reduce,
+    scatter_add,
+    window_maximum,
+)
 
 Addition = Callable[[Graph], object]
 _CONSTANTS = (0.9, 3.0, 0.1, 2.0, 0.25, -1.0, 1.0, 0.5, -0.3)
-_MOST_ELEMENTS = 24
 
 
 # --- homogeneous ----------------------------------------------------------------------------------------------
@@ -22,7 +31,7 @@ _MOST_ELEMENTS = 24
 
 def _transform(g: Graph, text: str, x: Node, move: Callable[[Floats], Floats]) -> Node:
     shape = move(np.zeros(x.shape)).shape
-    if math.prod(shape) > _MOST_ELEMENTS or 0 in shape:
+    if math.prod(shape) > MOST_ELEMENTS or 0 in shape:
         raise InadmissibleError("too large or empty")
     return g.step(f"{text} : ({tensor(x.shape)}) -> {tensor(shape)}", [x], lambda v: bounds.moved(v, move))
 
@@ -212,120 +221,6 @@ def power(g: Graph) -> None:
     g.elementwise("stablehlo.power", [x, g.constant(n, x.shape)], apply)
 
 
-# --- contractions and accumulations ---------------------------------------------------------------------------
-
-
-def dot(g: Graph) -> None:
-    x = g.operand(rank=2)
-    ys = [n for n in g.floats(2) if x.shape[1] in n.shape]
-    if not ys:
-        raise InadmissibleError("nothing to contract with")
-    y = g.pick(ys[::-1])
-    axis = y.shape.index(x.shape[1])
-    shape = (x.shape[0], y.shape[1 - axis])
-    if math.prod(shape) > _MOST_ELEMENTS:
-        raise InadmissibleError("too large")
-
-    def product(a: Floats, b: Floats) -> Floats:
-        return np.tensordot(a, b, ([1], [axis]))
-
-    g.step(
-        f"stablehlo.dot_general {x.name}, {y.name}, contracting_dims = [1] x [{axis}] : "
-        f"({tensor(x.shape)}, {tensor(y.shape)}) -> {tensor(shape)}",
-        [x, y],
-        lambda a, b: bounds.contracted(a, b, product),
-    )
-
-
-def batched_dot(g: Graph) -> None:
-    x = g.operand(rank=2)
-    y = g.like(x)
-
-    def product(a: Floats, b: Floats) -> Floats:
-        return np.sum(a * b, axis=1)
-
-    g.step(
-        f"stablehlo.dot_general {x.name}, {y.name}, batching_dims = [0] x [0], contracting_dims = [1] x [1] : "
-        f"({tensor(x.shape)}, {tensor(y.shape)}) -> {tensor(x.shape[:1])}",
-        [x, y],
-        lambda a, b: bounds.contracted(a, b, product),
-    )
-
-
-_REDUCERS: dict[str, tuple[float, Callable[[Bounded, int], Bounded]]] = {
-    "add": (0.0, lambda x, axis: bounds.summed(x, (axis,))),
-    "maximum": (-np.inf, lambda x, axis: _extremum(x, axis, np.max)),
-    "minimum": (np.inf, lambda x, axis: _extremum(x, axis, np.min)),
-}
-
-
-def _extremum(x: Bounded, axis: int, function: Callable[..., Floats]) -> Bounded:
-    return Bounded(function(x.value, axis=axis), x.error.max(axis), x.exponent, x.degree)
-
-
-def reduce(g: Graph) -> Node:
-    op = g.pick(tuple(_REDUCERS))
-    x = g.operand(least_rank=1)
-    return reduce_with(g, op, x, g.axis(x))
-
-
-def reduce_with(g: Graph, op: str, x: Node, axis: int) -> Node:
-    initial, apply = _REDUCERS[op]
-    start = g.constant(initial, ())
-    shape = tuple(n for d, n in enumerate(x.shape) if d != axis)
-    return g.step(
-        f"stablehlo.reduce({x.name} init: {start.name}) applies stablehlo.{op} across dimensions = [{axis}] : "
-        f"({tensor(x.shape)}, {tensor(())}) -> {tensor(shape)}",
-        [x],
-        lambda v: apply(v, axis),
-    )
-
-
-def cumulative_sum(g: Graph) -> None:
-    x = g.operand(least_rank=1)
-    axis = g.axis(x)
-    rank, n = len(x.shape), x.shape[axis]
-    start = g.constant(0.0, ())
-    windows = ", ".join(str(n if d == axis else 1) for d in range(rank))
-    padding = ", ".join(f"[{n - 1 if d == axis else 0}, 0]" for d in range(rank))
-    a, b, c = g.fresh(), g.fresh(), g.fresh()
-    scalar = tensor(())
-    g.step(
-        f'"stablehlo.reduce_window"({x.name}, {start.name}) ({{ ^bb0({a}: {scalar}, {b}: {scalar}): '
-        f"{c} = stablehlo.add {a}, {b} : {scalar} stablehlo.return {c} : {scalar} }}) "
-        f"{{window_dimensions = array<i64: {windows}>, padding = dense<[{padding}]> : tensor<{rank}x2xi64>}} : "
-        f"({tensor(x.shape)}, {scalar}) -> {tensor(x.shape)}",
-        [x],
-        lambda v: bounds.running_sum(v, axis),
-    )
-
-
-def scatter_add(g: Graph) -> None:
-    x = g.operand(least_rank=1)
-    updates = g.like(x)
-    rows = [g.pick(range(x.shape[0])) for _ in range(x.shape[0])]
-    indices = g.fresh()
-    text = f"{indices} = stablehlo.constant dense<{[[r] for r in rows]}> : tensor<{len(rows)}x1xi64>"
-    g.other(text, indices)
-    a, b, c = g.fresh(), g.fresh(), g.fresh()
-    scalar = tensor(())
-
-    def place(start: Floats, terms: Floats) -> Floats:
-        result = start.copy()
-        np.add.at(result, rows, terms)
-        return result
-
-    g.step(
-        f'"stablehlo.scatter"({x.name}, {indices}, {updates.name}) ({{ ^bb0({a}: {scalar}, {b}: {scalar}): '
-        f"{c} = stablehlo.add {a}, {b} : {scalar} stablehlo.return {c} : {scalar} }}) "
-        f"{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {list(range(1, len(x.shape)))}, "
-        f"inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}} : "
-        f"({tensor(x.shape)}, tensor<{len(rows)}x1xi64>, {tensor(x.shape)}) -> {tensor(x.shape)}",
-        [x, updates],
-        lambda v, u: bounds.repeated_sum(v, u, place, len(rows)),
-    )
-
-
 # --- selections and predicates --------------------------------------------------------------------------------
 
 
@@ -362,6 +257,52 @@ def convert_predicate(g: Graph) -> None:
     g.step(f"stablehlo.convert {p.name} : ({tensor(p.shape, 'i1')}) -> {tensor(p.shape)}", [p], apply)
 
 
+def sign(g: Graph) -> None:
+    """Unknown where the error reaches across zero."""
+
+    def apply(v: Bounded) -> Bounded:
+        error = np.where((v.error >= np.abs(v.value)) & (v.error > 0), 2.0, 0.0)
+        return Bounded(np.sign(v.value), error)
+
+    g.elementwise("stablehlo.sign", [g.operand()], apply)
+
+
+def is_finite(g: Graph) -> None:
+    x = g.operand()
+    g.step(
+        f"stablehlo.is_finite {x.name} : ({tensor(x.shape)}) -> {tensor(x.shape, 'i1')}",
+        [x],
+        lambda v: Predicate(np.isfinite(v.value), np.isinf(v.error)),
+    )
+
+
+def argmax(g: Graph) -> None:
+    """The largest element, by a reduction of (value, index) pairs."""
+    x = g.operand(rank=1)
+    n = x.shape[0]
+    start = g.constant(-np.inf, ())
+    zero = g.integer(0)
+    indices, result = g.fresh(), g.fresh()
+    g.other(f"{indices} = stablehlo.iota dim = 0 : tensor<{n}xi32>", indices)
+    a, i, b, j, p, v, k = (g.fresh() for _ in range(7))
+    scalar = tensor(())
+    text = (
+        f'{result}:2 = "stablehlo.reduce"({x.name}, {indices}, {start.name}, {zero}) ({{ '
+        f"^bb0({a}: {scalar}, {i}: tensor<i32>, {b}: {scalar}, {j}: tensor<i32>): "
+        f"{p} = stablehlo.compare GT, {a}, {b} : ({scalar}, {scalar}) -> tensor<i1> "
+        f"{v} = stablehlo.select {p}, {a}, {b} : tensor<i1>, {scalar} "
+        f"{k} = stablehlo.select {p}, {i}, {j} : tensor<i1>, tensor<i32> "
+        f"stablehlo.return {v}, {k} : {scalar}, tensor<i32> }}) {{dimensions = array<i64: 0>}} : "
+        f"({tensor(x.shape)}, tensor<{n}xi32>, {scalar}, tensor<i32>) -> ({scalar}, tensor<i32>)"
+    )
+    g.other(text, result)
+    g.step(
+        f"stablehlo.optimization_barrier {result}#0 : {scalar}",
+        [x],
+        lambda v: Bounded(np.max(v.value), np.max(v.error), v.exponent, v.degree),
+    )
+
+
 def maximum(g: Graph) -> None:
     x = g.operand()
     y = g.constant(g.pick((0.0, *_CONSTANTS)), x.shape) if g.pick((False, True)) else g.like(x)
@@ -386,7 +327,7 @@ def concatenate(g: Graph) -> None:
         return bounds.assembled(lambda p, q: np.concatenate([p, q], axis), a, b)
 
     shape = tuple(2 * n if d == axis else n for d, n in enumerate(x.shape))
-    if math.prod(shape) > _MOST_ELEMENTS:
+    if math.prod(shape) > MOST_ELEMENTS:
         raise InadmissibleError("too large")
     g.step(
         f"stablehlo.concatenate {x.name}, {y.name}, dim = {axis} : "
@@ -464,8 +405,8 @@ OPERATIONS: tuple[Addition, ...] = (
     negate, absolute, barrier, reshape, transpose, reverse, broadcast, slice_, dynamic_slice, gather, sort,
     add, add_constant, multiply, multiply_constant, multiply_zero, divide, divide_constant,
     square_root, reciprocal_square_root, cube_root, power,
-    dot, batched_dot, reduce, cumulative_sum, scatter_add,
-    compare, select, convert_predicate, maximum, clamp, concatenate, pad, dynamic_update_slice,
+    dot, dot, batched_dot, convolution, reduce, product, cumulative_sum, window_maximum, scatter_add, argmax,
+    compare, select, convert_predicate, sign, is_finite, maximum, clamp, concatenate, pad, dynamic_update_slice,
     bounded_function, exponential, logarithm,
 )  # fmt: skip
 # Those that keep a shape, of which bodies are made.

@@ -7,7 +7,7 @@ from tests.graphs.bodies import BODIES
 from tests.graphs.graph import Graph, Node, Program, argument_node, numbers
 from tests.graphs.operations import OPERATIONS
 
-_SHAPES = ((3,), (2, 3), (3, 4), (4, 2), (2, 3, 2), ())
+_SHAPES = ((3,), (2, 3), (3, 4), (4, 2), (6, 2), (2, 3, 2), ())
 # Exponents of the scales: one that all arguments are near, and how far each is from it.
 F16_EXPONENTS = (0, 24, -36, 60)
 F32_EXPONENTS = (0, 9, -14)
