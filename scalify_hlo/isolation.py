@@ -1,8 +1,9 @@
 """Commands that run in a child process, so that a crash of MLIR becomes an error message.
 
 MLIR trusts what it reads. A damaged binary can abort the process ("LLVM ERROR: unsupported integer type"), loop for
-ever, or hold strings that are no UTF-8, on which the Python bindings abort wherever one is touched. So a command that
-is given such a file runs itself again in a child and watches it.
+ever, take all memory, or hold strings that are no UTF-8, on which the Python bindings abort wherever one is touched;
+and text can ask for the spatial dimension 4000000000. So a command that is given such a file runs itself again in a
+child and watches it.
 """
 
 import contextlib
@@ -19,6 +20,8 @@ from collections.abc import Generator, Mapping, Sequence
 _VARIABLE = "SCALIFY_HLO_ISOLATED"
 _CPU_SECONDS = 10
 _CPU_SECONDS_PER_MEGABYTE = 2
+_BYTES = 4 << 30
+_BYTES_PER_BYTE = 500
 # The exit statuses of the commands; any other is that of a process that was ended.
 _STATUSES = {0, 1, 2, 70, 130}
 # What the child exits with when the bindings refuse a string of the module.
@@ -74,7 +77,7 @@ def _crash(status: int) -> str:
 
 @contextlib.contextmanager
 def bounded_reading(size: int) -> Generator[None, None, None]:
-    """In the child, bound the processor time of reading `size` bytes (where the operating system can do that)."""
+    """In the child, bound the time and memory of reading `size` bytes (where the operating system can do that)."""
     try:
         import resource
     except ImportError:
@@ -84,10 +87,17 @@ def bounded_reading(size: int) -> Generator[None, None, None]:
         return
     usage = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(usage.ru_utime + usage.ru_stime) + _CPU_SECONDS + _CPU_SECONDS_PER_MEGABYTE * (size >> 20)
-    old = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, old[1]))
+    limits = {resource.RLIMIT_CPU: seconds}
+    with contextlib.suppress(OSError):  # Linux alone says how much there is
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+        limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + _BYTES + _BYTES_PER_BYTE * size
+    old = {kind: resource.getrlimit(kind) for kind in limits}
+    for kind, limit in limits.items():
+        hard = old[kind][1]
+        resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_CPU, old)
+        for kind, limit in old.items():
+            resource.setrlimit(kind, limit)

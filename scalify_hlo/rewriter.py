@@ -16,7 +16,9 @@ from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.plain import MIRRORED, mirror
 from scalify_hlo.registry import refusals, rules
+from scalify_hlo.scale import ONE
 from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.types import tensor_info
 from scalify_hlo.values import PlainFacts, ScaledValue
 
 if TYPE_CHECKING:
@@ -187,8 +189,10 @@ class Rewriter:
         advice = "rewrite with --on-unsupported=unscale to compute it on recombined values, or register a rule"
         self.functions.errors.append(Diagnostic(f"{reason}; {advice}", where))
         for result in rewrite.op.results:
-            # Go on as if the results were plain, to find every unsupported operation of the module.
-            self.scaled.pop(result, None)
+            if tensor_info(result.type).carries_scale:
+                # Go on with a scale of which nothing is known, to find every unsupported operation of the module.
+                unknown = self.emit.op("convert", self.emit.scalar, self.emit.scale_value(ONE))
+                self.define(result, ScaledValue(result, self.emit.as_scale(unknown)))
 
     def finish(self) -> None:
         """Erase what has been replaced and what has become unused by it."""

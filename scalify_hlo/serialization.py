@@ -30,6 +30,9 @@ _WHAT: dict[Format, str] = {
 }
 # An escape for a byte that is no ASCII. Where an error message quotes one, the bindings abort on it.
 _ESCAPED_BYTE = re.compile(rb"\\[89A-Fa-f][0-9A-Fa-f]")
+# What MLIR's parser makes of these takes memory, time or stack without bound: a spatial dimension of a convolution or
+# the number of a result (it makes room for all smaller ones), very many dimensions, brackets in very many brackets.
+_BOUNDLESS = re.compile(rb"(?:dim_numbers|conv<)[^{(]*?\d{6}|#\d{6}|(?:\d+x){65}|(?:[\[({<]\s*){65}")
 # One of these occurs in every module worth reading.
 _MLIR_WORD = re.compile(r"\b(?:module|func|stablehlo)\b")
 _COMMENT_OR_SPACE = re.compile(r"(?:\s|//[^\n]*)*")
@@ -110,15 +113,19 @@ def _looks_like_flatbuffer(data: bytes) -> bool:
 def may_crash(program: Program) -> bool:
     """Whether reading it can end the process: see scalify_hlo.isolation.
 
-    Text is safe unless it spells bytes outside ASCII, which an error message could quote.
+    Text is safe unless it spells bytes outside ASCII, which an error message could quote, or sizes beyond reason.
     """
-    return not program.is_text or _ESCAPED_BYTE.search(program.data) is not None
+    return not program.is_text or any(each.search(program.data) for each in (_ESCAPED_BYTE, _BOUNDLESS))
 
 
 def parse(program: Program, context: ir.Context) -> ir.Module:
     """The module of a program, in `context`. Raises ScalifyError with one located diagnostic."""
     if program.is_text:
-        return _parse_text(program, program.data.decode(), context)
+        with bounded_reading(len(program.data)):
+            try:
+                return _parse_text(program, program.data.decode(), context)
+            except (ValueError, MemoryError) as error:  # sizes beyond what MLIR's containers hold
+                raise _unreadable(program.name, f"cannot read this text: {error or 'out of memory'}") from None
     data = _module_of_exported(program) if program.format == "exported" else program.data
     with context, collect_diagnostics(context) as emitted, bounded_reading(len(data)):
         try:

@@ -166,6 +166,30 @@ def test_text_whose_error_message_is_no_utf8(opt: Run):
     assert line == "<stdin>:1:1: error: this text makes MLIR crash (truncated or damaged?)"
 
 
+CONVOLUTION = """\
+func.func @main(%a: tensor<1x8x8x3xf32>, %b: tensor<3x3x3x4xf32>) -> tensor<1x6x6x4xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, SIZE, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<1x8x8x3xf32>, tensor<3x3x3x4xf32>) -> tensor<1x6x6x4xf32>
+  return %0 : tensor<1x6x6x4xf32>
+}
+"""
+BOUNDLESS = {
+    "32 GB of dimensions": CONVOLUTION.replace("SIZE", "4000000000"),
+    "beyond memory": CONVOLUTION.replace("SIZE", "9000000000000000000"),
+    "beyond i64": CONVOLUTION.replace("SIZE", "99999999999999999999"),
+    "32 GB of results": PROGRAM.replace("return %", "return %x#4000000000, %", 1),
+    "deep brackets": f"module attributes {{x = {'[' * 100_000}{']' * 100_000}}} {{}}\n",
+}
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/statm").exists(), reason="memory is bounded on Linux alone")
+@pytest.mark.parametrize("text", BOUNDLESS.values(), ids=BOUNDLESS.keys())
+def test_text_that_asks_for_sizes_beyond_reason(opt: Run, text: str):
+    """MLIR's parser makes room for all spatial dimensions and results below the one named."""
+    assert ONE_DIAGNOSTIC.fullmatch(opt(stdin=text).error_line())
+
+
 def test_a_defect_of_the_tool_is_called_one(opt: Run, program_file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     from scalify_hlo.tools.scalify_opt import main
 

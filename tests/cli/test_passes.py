@@ -183,6 +183,42 @@ def test_on_unsupported_error_lists_every_operation(opt: Run):
     assert [line.split(": error: ")[0] for line in lines] == ["<stdin>:2:8", "<stdin>:3:8"]
 
 
+CHAIN = """\
+func.func @main(%x: tensor<4xf32>, %n: tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %0 = stablehlo.custom_call @one(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.custom_call @two(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = stablehlo.custom_call @three(%1) : (tensor<4xf32>) -> tensor<4xi32>
+  %3 = stablehlo.convert %2 : (tensor<4xi32>) -> tensor<4xf32>
+  %4 = stablehlo.custom_call @unscaled(%3) : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = func.call @inner(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  %6:2 = stablehlo.while(%i = %n, %c = %5) : tensor<i32>, tensor<4xf32>
+    cond {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %8 = stablehlo.compare GT, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %8 : tensor<i1>
+    } do {
+      %9 = stablehlo.custom_call @five(%c) : (tensor<4xf32>) -> tensor<4xf32>
+      %10 = stablehlo.custom_call @six(%9) : (tensor<4xf32>) -> tensor<4xf32>
+      stablehlo.return %i, %10 : tensor<i32>, tensor<4xf32>
+    }
+  %7 = stablehlo.add %6#1, %4 : tensor<4xf32>
+  return %7, %2 : tensor<4xf32>, tensor<4xi32>
+}
+func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @four(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_a_chain_of_unsupported_operations_is_listed_to_its_end(opt: Run):
+    """What follows an unsupported operation is examined too; what no scaled value reaches is not listed."""
+    result = opt(stdin=CHAIN)
+    assert result.status == 1
+    targets = [line.split("custom call '")[1].split("'")[0] for line in result.stderr.splitlines()]
+    assert targets == ["one", "two", "three", "four", "five", "six"]
+
+
 def test_on_unsupported_unscale_remarks(opt: Run):
     result = opt("--on-unsupported=unscale", stdin=UNSUPPORTED)
     assert result.status == 0
