@@ -23,13 +23,14 @@ from jax.sharding import NamedSharding, PartitionSpec
 from scalify_hlo.bindings import ir, make_context, stablehlo
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.frontend.dependence import is_float
-from scalify_hlo.frontend.scaled_array import ScaledArray
+from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewrite import scalify_in_place
-from scalify_hlo.signature import ROLE, SCALED, public_function, select_arguments
+from scalify_hlo.signature import ROLE, SCALE_SHAPE, SCALED, public_function, select_arguments
 
 Container = Literal["ScaledArray", "tuple"]
 Select = str | Sequence[int] | Callable[[str, Any], bool]
+ShapeOfScale = Callable[[str, Any], Sequence[int]]
 
 _MLIR_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
@@ -56,6 +57,7 @@ def scalify_exported(
     options: ScalifyOptions = ScalifyOptions(),
     *,
     container: Container = "ScaledArray",
+    scale_shapes: ShapeOfScale | None = None,
     remarks: list[Diagnostic] | None = None,
 ) -> Exported:
     """Rewrite an exported function so that its float arrays are carried as data * scale.
@@ -67,6 +69,9 @@ def scalify_exported(
     options: of the rewriting; `args` is decided by `scaled`.
     container: what a pair is in the trees: a ScaledArray, whose users import this package to load a serialised
         function, or a plain tuple (data, scale), for which `jax` alone is enough.
+    scale_shapes: the shape of the scale of each input that becomes a pair, from its path and abstract value: () or
+        the rank of the data with each dimension 1 or full; default () for all. Where one is given, results keep
+        such scales too.
     remarks: receives what was computed on recombined values for want of a rule.
 
     Float results become pairs if any input does (unless `options.plain_results`). Platforms, effects, symbolic
@@ -78,13 +83,18 @@ def scalify_exported(
         module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
         main = public_function(module)
         leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
-        pairs = _selected(exported, scaled, options, main, leading)
-        _mark(main, [i in pairs for i in exported.module_kept_var_idx], leading)
+        shapes = _shapes(exported, _selected(exported, scaled, options, main, leading), scale_shapes)
+        if any(shapes.values()):
+            options = dataclasses.replace(options, result_scales="shaped")
+        _mark(main, [shapes.get(i) for i in exported.module_kept_var_idx], leading)
         scalify_in_place(module, dataclasses.replace(options, args="none"), remarks)
-        results = _paired_results(public_function(module), len(exported.ordered_effects), len(exported.out_avals))
+        result_shapes = _paired_results(public_function(module), len(exported.ordered_effects), len(exported.out_avals))
         artifact = stablehlo.serialize_portable_artifact(module, _version(), allow_other_dialects=True)
-    scale = jax.core.ShapedArray((), jnp.float8_e8m0fnu if options.scale_dtype == "e8m0" else np.float32)
-    inputs = [i in pairs for i in range(len(exported.in_avals))]
+    scale_dtype = jnp.float8_e8m0fnu if options.scale_dtype == "e8m0" else np.float32
+    inputs = [i in shapes for i in range(len(exported.in_avals))]
+    results = [shape is not None for shape in result_shapes]
+    in_scales = (jax.core.ShapedArray(shapes[i], scale_dtype) for i in sorted(shapes))
+    out_scales = (jax.core.ShapedArray(shape, scale_dtype) for shape in result_shapes if shape is not None)
     first = np.cumsum([0, *(2 if pair else 1 for pair in inputs)])
     kept = [
         j for i in exported.module_kept_var_idx for j in range(int(first[i]), int(first[i]) + (2 if inputs[i] else 1))
@@ -93,8 +103,8 @@ def scalify_exported(
         "mlir_module_serialized": artifact,
         "in_tree": _tree(exported.in_tree, inputs, container),
         "out_tree": _tree(exported.out_tree, results, container),
-        "in_avals": _doubled(exported.in_avals, inputs, lambda _: scale),
-        "out_avals": _doubled(exported.out_avals, results, lambda _: scale),
+        "in_avals": _doubled(exported.in_avals, inputs, lambda _: next(in_scales)),
+        "out_avals": _doubled(exported.out_avals, results, lambda _: next(out_scales)),
         "_in_named_shardings": _doubled(_private(exported, "_in_named_shardings"), inputs, _replicated),
         "_out_named_shardings": _doubled(_private(exported, "_out_named_shardings"), results, _replicated),
         "in_shardings_hlo": _doubled(exported.in_shardings_hlo, inputs, lambda _: None),
@@ -158,25 +168,51 @@ def input_names(exported: Exported) -> list[str]:
     return [path[0].key + jax.tree_util.keystr(path[1:]) for path in paths]
 
 
-def _mark(main: Any, pairs: Sequence[bool], leading: int) -> None:
-    """Say on each argument of the module whether it is scaled."""
-    count = leading + len(pairs)
+def _shapes(exported: Exported, pairs: set[int], scale_shapes: ShapeOfScale | None) -> dict[int, tuple[int, ...]]:
+    """The shape of the scale of each flat input that becomes a pair."""
+    if scale_shapes is None:
+        return dict.fromkeys(pairs, ())
+    names = input_names(exported)
+    shapes: dict[int, tuple[int, ...]] = {}
+    errors: list[Diagnostic] = []
+    for i in sorted(pairs):
+        shapes[i] = tuple(scale_shapes(names[i], exported.in_avals[i]))
+        try:
+            check_scale_shape(exported.in_avals[i].shape, shapes[i])
+        except ValueError as error:
+            errors.append(Diagnostic(f"input {i} ({names[i]}) of {exported.fun_name}: {error}"))
+    if errors:
+        raise ScalifyError(errors)
+    return shapes
+
+
+def _mark(main: Any, shapes: Sequence[tuple[int, ...] | None], leading: int) -> None:
+    """Say on each argument of the module whether it is scaled, and how; None for plain ones."""
+    count = leading + len(shapes)
     old = list(main.attributes["arg_attrs"]) if "arg_attrs" in main.attributes else [ir.DictAttr.get({})] * count
     new = []
     for i, attributes in enumerate(old):
         entries = {named.name: named.attr for named in ir.DictAttr(attributes)}
-        if i >= leading and pairs[i - leading]:
+        shape = shapes[i - leading] if i >= leading else None
+        if shape is not None:
             entries[SCALED] = ir.UnitAttr.get()
+        if shape:
+            entries[SCALE_SHAPE] = ir.DenseI64ArrayAttr.get(list(shape))
         new.append(ir.DictAttr.get(entries))
     main.attributes["arg_attrs"] = ir.ArrayAttr.get(new)
 
 
-def _paired_results(main: Any, tokens: int, count: int) -> list[bool]:
-    """For each result of the exported function, whether the rewritten module returns a pair for it."""
+def _paired_results(main: Any, tokens: int, count: int) -> list[tuple[int, ...] | None]:
+    """For each result of the exported function, the shape of its scale, or None where it is no pair."""
     if "res_attrs" not in main.attributes:
-        return [False] * count
+        return [None] * count
     roles = [attributes[ROLE].value if ROLE in attributes else "" for attributes in main.attributes["res_attrs"]]
-    return [role == "data" for role in roles[tokens:] if role != "scale"]
+    types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
+    shapes: list[tuple[int, ...] | None] = []
+    for i in range(tokens, len(roles)):
+        if roles[i] != "scale":
+            shapes.append(tuple(ir.RankedTensorType(types[i + 1]).shape) if roles[i] == "data" else None)
+    return shapes
 
 
 def _version() -> str:

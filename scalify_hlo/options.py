@@ -22,6 +22,9 @@ class ScalifyOptions:
     scaled_types: tuple[ScaledType, ...] = ("f64", "f32", "f16", "bf16")
     # Results are recombined, data * scale, instead of returned as pairs.
     plain_results: bool = False
+    # Scales of results: "scalar": one for each result, the largest where it has several; "shaped": of the rank of the
+    # result with each dimension 1 or full where it has one for each layer or channel, else rank 0.
+    result_scales: Literal["scalar", "shaped"] = "scalar"
     # Element type of the scale arguments and results. Inside the module scales are always f32.
     scale_dtype: Literal["f32", "e8m0"] = "f32"
     # How a computed scale is rounded to a power of two ("none" keeps it exact). Paper, section 3.2: down.

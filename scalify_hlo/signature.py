@@ -235,8 +235,6 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
     """Return pairs (data, scale), or recombined values, and move the attributes of results along."""
     function, emit = rewriter.function, rewriter.emit
     old = list(terminator.operands)
-    types = [value.type for value in function.regions[0].blocks[0].arguments]
-    del types
     attributes = _attributes(function, "res_attrs", len(old))
     operands: list[ir.Value] = []
     new_attributes: list[dict[str, ir.Attribute]] = []
@@ -250,23 +248,26 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
             operands.append(plain_value(rewriter, scaled) if scaled else value)
             new_attributes.append(attribute)
             continue
-        data, scale = pair(rewriter, scaled, value)
+        data, scale = pair(rewriter, scaled, value, keep_shape=options.result_scales == "shaped")
+        rank = len(tensor_info(scale.type).shape)
         operands += [data, emit.convert(scale, element)]
         own = {**attribute, ROLE: ir.StringAttr.get("data")}
-        new_attributes += [own, {**scale_attributes(attribute, 0), ROLE: ir.StringAttr.get("scale")}]
+        new_attributes += [own, {**scale_attributes(attribute, rank), ROLE: ir.StringAttr.get("scale")}]
     replace_terminator(terminator, operands)
     retype(function)
     _set_attributes(function, "res_attrs", new_attributes)
     _move_aliases(function, moved)
 
 
-def pair(rewriter: Rewriter, scaled: ScaledValue | None, value: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Data and rank-0 scale of a result."""
+def pair(
+    rewriter: Rewriter, scaled: ScaledValue | None, value: ir.Value, *, keep_shape: bool = False
+) -> tuple[ir.Value, ir.Value]:
+    """Data and scale of a result; the scale is made rank 0 unless `keep_shape`."""
     emit = rewriter.emit
     if scaled is None:
         return value, emit.scale_value(ONE)
     scale = scaled.scale
-    if not scale.is_scalar:
+    if not keep_shape and not scale.is_scalar:
         from scalify_hlo.shapes import to_rank_0
 
         scaled = to_rank_0(rewriter, scaled)

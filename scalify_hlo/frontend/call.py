@@ -10,7 +10,6 @@ axes, callbacks and symbolic dimensions are those of the caller.
 from __future__ import annotations
 
 import dataclasses
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,34 +21,12 @@ from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from scalify_hlo.bindings import func, ir
-from scalify_hlo.errors import Diagnostic
-from scalify_hlo.frontend.lowering import flat_values, lower_to_function
+from scalify_hlo.frontend.lowering import flat_values
 from scalify_hlo.frontend.primitives import set_scaling
+from scalify_hlo.frontend.rewriting import Interface, result_signature, rewritten_module
+from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray
 from scalify_hlo.options import ScalifyOptions
-
-# Element types that a scaled result may have: all floats, so that f8 weights and gradients leave as pairs too.
-_SCALED_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ",
-                 "f8E4M3B11FNUZ")  # fmt: skip
-
-
-_log = logging.getLogger("scalify_hlo")
-
-
-@dataclasses.dataclass(frozen=True)
-class Interface:
-    """What is scaled in a call, as far as it decides the types of its operands and results.
-
-    inputs: for each input of the jaxpr, whether it is a (data, scale) pair of operands.
-    results: for each result of the jaxpr, whether it is a pair.
-    names: for each input, its name in messages and locations.
-    """
-
-    inputs: tuple[bool, ...]
-    results: tuple[bool, ...]
-    names: tuple[str, ...]
-    function: str
-
 
 scalify_p = Primitive("scalify")
 scalify_p.multiple_results = True
@@ -70,10 +47,9 @@ def _impl(*operands: Any, **params: Any) -> Sequence[Any]:
 
 def _abstract_eval(*avals: Any, jaxpr: Any, interface: Interface, options: ScalifyOptions) -> tuple[Any, Any]:
     del avals, options
-    scale = jax.core.ShapedArray((), SCALE_DTYPE)
     results: list[Any] = []
-    for aval, scaled in zip(jaxpr.out_avals, interface.results, strict=True):
-        results += [aval, scale] if scaled else [aval]
+    for aval, (scaled, shape) in zip(jaxpr.out_avals, interface.pairs(), strict=True):
+        results += [aval, jax.core.ShapedArray(shape, SCALE_DTYPE)] if scaled else [aval]
     return results, jaxpr.effects
 
 
@@ -89,7 +65,7 @@ def _refuse_derivative(*args: Any, **params: Any) -> Any:
 
 def _batch(operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interface: Interface,
            options: ScalifyOptions) -> Any:  # fmt: skip
-    """scalify(vmap(f)) in place of vmap(scalify(f)); scales that differ within the batch are made one first."""
+    """scalify(vmap(f)) in place of vmap(scalify(f)); rank-0 scales that differ within the batch are made one first."""
     size = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not None)
     new_operands: list[Any] = []
     axes: list[int | None] = []
@@ -102,9 +78,9 @@ def _batch(operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interfac
                 x = jnp.broadcast_to(x, (size, *x.shape)) if dim is None else jnp.moveaxis(x, dim, 0)
                 dim = 0
                 scale = jnp.moveaxis(scale, scale_dim, 0)
-                scale = scale.reshape(size, *(scale.shape[1:] or [1] * (x.ndim - 1)))
-                both = set_scaling(ScaledArray(x, scale), jnp.max(scale))
-                x, scale = both.data, both.scale
+                if scale.ndim == 1:
+                    both = set_scaling(ScaledArray(x, scale.reshape(size, *[1] * (x.ndim - 1))), jnp.max(scale))
+                    x, scale = both.data, both.scale
             elif scale.ndim and dim is not None:
                 x, dim, scale = jnp.moveaxis(x, dim, 0), 0, scale[None]
             new_operands += [x, scale]
@@ -113,11 +89,25 @@ def _batch(operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interfac
         axes.append(dim)
     plain = _without_scales(new_operands, interface.inputs)
     batched = jax.make_jaxpr(jax.vmap(jaxpr_as_fun(jaxpr), in_axes=tuple(axes), axis_size=size))(*plain)
-    results = call_scalified(batched, new_operands, interface, options)
+    with_shapes = announced(batched, new_operands, dataclasses.replace(interface, scale_shapes=()), options)
+    results = iter(call_scalified(batched, new_operands, with_shapes, options))
+    outputs: list[Any] = []
     out_dims: list[int | None] = []
-    for scaled in interface.results:
-        out_dims += [0, None] if scaled else [0]
-    return results, out_dims
+    for scaled, shape in interface.pairs():
+        outputs.append(next(results))
+        out_dims.append(0)
+        if not scaled:
+            continue
+        scale = next(results)
+        if shape:
+            # One scale for each member of the batch and whatever has one in it.
+            scale = jnp.broadcast_to(scale, (size, *shape))
+        elif scale.ndim:
+            both = set_scaling(ScaledArray(outputs[-1], scale), jnp.max(scale))
+            outputs[-1], scale = both.data, both.scale
+        outputs.append(scale)
+        out_dims.append(0 if shape else None)
+    return outputs, out_dims
 
 
 def _without_scales(operands: Sequence[Any], scaled: Sequence[bool]) -> list[Any]:
@@ -133,12 +123,8 @@ def _without_scales(operands: Sequence[Any], scaled: Sequence[bool]) -> list[Any
 
 def _lower(ctx: Any, *operands: Any, jaxpr: Any, interface: Interface, options: ScalifyOptions) -> Sequence[Any]:
     effects = [effect for effect in jaxpr.effects if effect in ctx.tokens_in.effects()]
-    module = _module_of(ctx, jaxpr, effects, interface, _shapes_of_scales(ctx.avals_in, interface.inputs))
-    rewrite(module, dataclasses.replace(options, args="none", scaled_types=_SCALED_TYPES, plain_results=False))
-    main = next(op for op in module.body.operations if op.operation.attributes["sym_name"].value == "main")
-    roles = [_role(attributes) for attributes in main.attributes["res_attrs"]] if "res_attrs" in main.attributes else []
-    types = list(main.type.results)
-    roles = roles or [""] * len(types)
+    module = rewritten_module(ctx, jaxpr, effects, interface, options)
+    types, roles = result_signature(module)
     name = mlir.merge_mlir_modules(
         ctx.module_context.module, f"scalify_{interface.function}", module, dst_symtab=ctx.module_context.symbol_table
     )
@@ -150,65 +136,14 @@ def _lower(ctx: Any, *operands: Any, jaxpr: Any, interface: Interface, options: 
     return _results(results[len(effects) :], roles[len(effects) :], interface)
 
 
-def _module_of(ctx: Any, jaxpr: Any, effects: Sequence[Any], interface: Interface, shapes: Sequence[Any]) -> Any:
-    """A module of its own, in the caller's MLIR context, whose @main computes the jaxpr."""
-    with ir.Location.unknown():
-        module = ir.Module.create()
-    context = ctx.module_context.replace(
-        module=module,
-        ip=ir.InsertionPoint(module.body),
-        symbol_table=ir.SymbolTable(module.operation),
-        lowering_cache={},
-        cached_primitive_lowerings={},
-    )
-    main = lower_to_function(
-        ctx, "main", jaxpr, module_context=context, public=True, effects=effects, arg_names=interface.names
-    )
-    unit = ir.UnitAttr.get()
-    leading = [ir.DictAttr.get({})] * (len(ctx.dim_var_values) + len(effects))
-    attributes = [
-        ir.DictAttr.get(
-            {"scalify.scaled": unit} | ({"scalify.scale_shape": ir.DenseI64ArrayAttr.get(list(shape))} if shape else {})
-            if scaled else {}
-        )
-        for scaled, shape in zip(interface.inputs, shapes, strict=True)
-    ]  # fmt: skip
-    main.attributes["arg_attrs"] = ir.ArrayAttr.get([*leading, *attributes])
-    return module
-
-
-def _shapes_of_scales(avals: Sequence[Any], scaled: Sequence[bool]) -> list[tuple[int, ...]]:
-    """For each input, the shape of its scale; () for plain ones."""
-    remaining = iter(avals)
-    shapes: list[tuple[int, ...]] = []
-    for is_pair in scaled:
-        next(remaining)
-        shapes.append(next(remaining).shape if is_pair else ())
-    return shapes
-
-
-def rewrite(module: Any, options: ScalifyOptions) -> None:
-    """Rewrite a module in place by the engine; remarks go to the log as warnings."""
-    from scalify_hlo.rewrite import scalify_in_place
-
-    remarks: list[Diagnostic] = []
-    scalify_in_place(module, options, remarks)
-    for remark in remarks:
-        _log.warning("%s", remark)
-
-
-def _role(attributes: Any) -> str:
-    return attributes["scalify.role"].value if "scalify.role" in attributes else ""
-
-
 def _results(values: Sequence[Any], roles: Sequence[str], interface: Interface) -> list[Any]:
     """The module's results in the form that was announced when the call was traced."""
     remaining = iter(zip(values, roles, strict=True))
     results: list[Any] = []
-    for announced in interface.results:
+    for is_pair in interface.results:
         data, role = next(remaining)
         scale = next(remaining)[0] if role == "data" else None
-        if announced:
+        if is_pair:
             results += [data, mlir.ir_constant(np.ones((), SCALE_DTYPE)) if scale is None else scale]
         else:
             # A result that depends on nothing scaled has the constant scale 1.

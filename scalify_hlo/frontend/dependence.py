@@ -47,6 +47,15 @@ def sets_scaling(jaxpr: Any) -> bool:
     )
 
 
+def sets_shaped_scaling(jaxpr: Any) -> bool:
+    """Whether a jaxpr has a `set_scaling` with a scale that is not of rank 0."""
+    return any(
+        (eqn.primitive is composite_p and eqn.params["name"] == _SCALED and len(eqn.invars[-1].aval.shape) > 0)
+        or any(sets_shaped_scaling(inner) for inner in jaxprs_in_params(eqn.params))
+        for eqn in _open(jaxpr).eqns
+    )
+
+
 def is_float(aval: Any) -> bool:
     """Whether values of an abstract type can carry a scale."""
     dtype = getattr(aval, "dtype", None)

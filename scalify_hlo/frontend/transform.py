@@ -16,9 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
-from scalify_hlo.frontend.call import Interface, call_scalified
+from scalify_hlo.frontend.call import call_scalified
 from scalify_hlo.frontend.config import active_config
 from scalify_hlo.frontend.dependence import is_float, scaled_results, sets_scaling
+from scalify_hlo.frontend.rewriting import Interface
+from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
 from scalify_hlo.frontend.tracing import tracing_scalified
 from scalify_hlo.options import ScalifyOptions
@@ -45,7 +47,8 @@ def scalify(
     The result takes the same arguments, with ScaledArray leaves wherever a scale is to be propagated, and returns
     ScaledArray leaves wherever the value is floating point and was computed from one of those (or given a scale by
     `set_scaling`); all other leaves stay plain. Without any, it computes what `fun` computes, unchanged. Scales of
-    results are f32 of rank 0, or f8E8M0FNU when all given scales are.
+    results are f32, or f8E8M0FNU when all given scales are; of rank 0, except where a scale with one number for each
+    layer or channel was given and applies to the result.
 
     It is compiled like a `jax.jit` function, once per structure and types of the arguments, may be called inside
     `jax.jit`, `jax.lax.scan` and `jax.vmap` or exported by `jax.export`, and cannot be differentiated: take the
@@ -147,6 +150,7 @@ def _apply(fun: Callable[..., Any], options: ScalifyOptions, args: Any, kwargs: 
         names=(*[""] * len(closed_over), *(names[i] for i in dynamic)),
         function=getattr(fun, "__name__", type(fun).__name__),
     )
+    interface = announced(jaxpr, operands, interface, options)
     flat = iter(call_scalified(jaxpr, operands, interface, options))
     scale_dtype = _common_scale_dtype(leaves)
     results = [

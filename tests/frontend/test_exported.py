@@ -154,6 +154,25 @@ def test_plain_results_and_e8m0():
     close(result)
 
 
+def test_scales_with_a_shape():
+    """One scale for each column of the weights; the bias keeps those of its only dimension."""
+    exported = export.export(jax.jit(lambda p: jax.tree.map(lambda v: v - v / 4, p)))(PARAMS)
+    scaled = sc.scalify_exported(
+        exported, scale_shapes=lambda name, aval: (1, 4) if "w" in name else (4,) if aval.shape == (4,) else ()
+    )
+    loaded = export.deserialize(scaled.serialize())
+    scales = np.float32([1, 2.0**-10, 2.0**10, 4])
+    params = {"w": ScaledArray(PARAMS["w"], scales[None]), "b": ScaledArray(PARAMS["b"], scales)}
+    for _ in range(2):
+        expected = jax.tree.map(lambda v: 0.75 * np.asarray(v), params, is_leaf=lambda v: isinstance(v, ScaledArray))
+        params = loaded.call(params)
+        assert params["w"].scale.shape == (1, 4) and params["b"].scale.shape == (4,)
+        np.testing.assert_array_equal(np.asarray(params["w"]), expected["w"])
+        np.testing.assert_array_equal(np.asarray(params["b"]), expected["b"])
+    with pytest.raises(sc.ScalifyError, match=r"input 1 \(args\[0\]\['w'\]\) of .*shape \(2, 4\) does not belong"):
+        sc.scalify_exported(exported, scale_shapes=lambda name, _: (2, 4) if "w" in name else ())
+
+
 def test_donation_is_kept():
     # The second argument may be reused for the first result of its type, result 1; which is result 2 of pairs.
     exported = export.export(jax.jit(lambda x, y: (jnp.sum(x), y + 1), donate_argnums=1))(X, X)

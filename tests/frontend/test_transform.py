@@ -10,6 +10,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import scalify_hlo as sc
 from scalify_hlo import ScaledArray
+from scalify_hlo.frontend.scaled_array import check_scale_shape
 
 RNG = np.random.default_rng(0)
 X = np.float32([[1, -2, 3], [4, 5, -6]])
@@ -351,3 +352,79 @@ def test_unsupported_operation_is_located(caplog):
     relaxed = sc.scalify(function, options=sc.ScalifyOptions(on_unsupported="unscale"))
     assert "custom_call @unknown" in relaxed.lower(scaled()).as_text()
     assert "computed on recombined values" in caplog.text
+
+
+# --- scales with a shape: one for each layer or channel ---------------------------------------------------------
+
+ROWS = ScaledArray(X, np.float32([[2.0**-20], [4]]))
+COLUMNS = np.float32([[1, 2.0**10, 2.0**-10]])
+
+
+def scale_shape(result):
+    check_scale_shape(result.shape, result.scale.shape)
+    return result.scale.shape
+
+
+@pytest.mark.parametrize(("function", "shape"), [
+    (lambda x: x * 2, (2, 1)),
+    (lambda x: x + x * x, (2, 1)),
+    (lambda x: x.T, (1, 2)),
+    (lambda x: x.sum(axis=1), (2,)),
+    (lambda x: x.sum(axis=0), ()),
+    (lambda x: x @ jnp.ones((3, 4), x.dtype), (2, 1)),
+    (lambda x: jax.lax.fori_loop(0, 3, lambda _, v: 1.5 * v, x), (2, 1)),
+    (lambda x: jax.lax.scan(lambda c, v: (c, 2 * v), 0, x)[1], (2, 1)),
+    (lambda x: jax.lax.cond(x[0, 0] > 0, jnp.negative, jnp.abs, x), (2, 1)),
+    (jax.grad(lambda x: jnp.sum(x**2)), (2, 1)),
+    (lambda x: sc.set_scaling(jnp.max(x) * jnp.ones((2, 3), x.dtype), COLUMNS), (1, 3)),
+])  # fmt: skip
+def test_results_keep_the_shape_of_scales(function, shape):
+    result = sc.scalify(function)(ROWS)
+    assert scale_shape(result) == shape
+    same(result, function(np.asarray(ROWS)))
+
+
+def test_shaped_scales_by_set_scaling_alone():
+    assert scale_shape(sc.scalify(lambda x: sc.set_scaling(x, COLUMNS) * 2)(X)) == (1, 3)
+
+
+def test_shape_of_scales_is_announced():
+    assert sc.scalify(double).eval_shape(ROWS).scale.shape == (2, 1)
+
+
+def test_state_with_a_scale_per_layer_is_carried():
+    """Each layer of a stacked state stays at its own scale over steps, in f16, where one scale would lose the first."""
+    state = ScaledArray(np.float16(X), np.float32([[2.0**-30], [1]]))
+    step = sc.scalify(lambda p: p - p / 16)
+    for _ in range(3):
+        state = step(state)
+    assert state.scale.tolist() == [[2.0**-30], [1]]
+    expected = np.float16(X).astype(np.float64) * [[2.0**-30], [1]] * (15 / 16) ** 3
+    np.testing.assert_allclose(np.asarray(state, np.float64), expected, rtol=2.0**-9)
+
+
+def test_shaped_scales_in_loops_and_batches_around_it():
+    function = sc.scalify(double)
+    rows = jax.tree.map(jnp.asarray, ROWS)
+    carried = jax.jit(lambda x: jax.lax.fori_loop(0, 3, lambda _, v: function(v), x))(rows)
+    assert scale_shape(carried) == (2, 1)
+    same(carried, 8 * np.asarray(ROWS))
+    stacked = jax.tree.map(lambda v: jnp.stack([v, 4 * v, v]), rows)
+    batched = jax.vmap(function)(stacked)
+    assert batched.scale.shape == (3, 2, 1)
+    same(batched, 2 * np.asarray(stacked))
+    # Sums over what has a scale each within a member: one for each member, the same for all.
+    sums = jax.vmap(sc.scalify(lambda x: x.sum(axis=0)), out_axes=ScaledArray(0, None))(stacked)
+    assert scale_shape(sums) == ()
+    same(sums, np.asarray(stacked).sum(axis=1))
+
+
+def test_shaped_scales_with_effects(capfd):
+    @sc.scalify
+    def function(x):
+        jax.debug.print("{}", x[1, 0], ordered=True)
+        return x * 2
+
+    assert scale_shape(function(ROWS)) == (2, 1)
+    jax.effects_barrier()
+    assert capfd.readouterr().out.strip() == str(np.asarray(ROWS)[1, 0])
