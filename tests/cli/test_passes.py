@@ -101,6 +101,7 @@ VALUES = {
     "args": "0,2-3",
     "scaled-types": "f16,bf16",
     "plain-results": "true",
+    "result-scales": "shaped",
     "scale-dtype": "e8m0",
     "rounding": "none",
     "rules": "paper",
@@ -155,6 +156,18 @@ def test_plain_results(opt: Run):
 
 def test_scaled_types(opt: Run):
     assert SCALES not in opt("--scaled-types=f16,bf16", stdin=PROGRAM).text
+
+
+def test_result_scales(opt: Run):
+    source = """
+      func.func @main(%0: tensor<4x2xf32> {scalify.scale_shape = array<i64: 4, 1>}) -> tensor<4x2xf32> {
+        return %0 : tensor<4x2xf32>
+      }
+    """
+    assert (
+        "tensor<4x1xf32>" not in opt("--result-scales=scalar", stdin=source).text.partition("->")[2].partition("{\n")[0]
+    )
+    assert "tensor<4x1xf32> {" in opt("--result-scales=shaped", stdin=source).text.partition("->")[2]
 
 
 def test_scale_dtype(opt: Run):

@@ -78,6 +78,7 @@ def test_a_right_rewriting_passes(check: Check, original: pathlib.Path) -> None:
         ["--backend=interpreter"],
         ["--plain-results"],
         ["--scale-dtype=e8m0"],
+        ["--result-scales=shaped"],
         ["--args=0"],
         ["--args=none"],
         ["--excess-precision"],
