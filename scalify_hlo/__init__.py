@@ -26,6 +26,7 @@ _PUBLIC = {
     "rewrite_module": "scalify_hlo.rewrite",
     "CustomScale": "scalify_hlo.frontend.custom_scale",
     "Pow2RoundMode": "scalify_hlo.frontend.powers_of_two",
+    "PrecisionPolicy": "scalify_hlo.precision",
     "ScaledArray": "scalify_hlo.frontend.scaled_array",
     "ScalifyConfig": "scalify_hlo.frontend.config",
     "as_scaled_array": "scalify_hlo.frontend.conversion",

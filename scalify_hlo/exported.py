@@ -25,14 +25,17 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.frontend.dependence import is_float
 from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify
 from scalify_hlo.rewrite import scalify_in_place
 from scalify_hlo.signature import ROLE, SCALE_SHAPE, SCALED, public_function, select_arguments
+from scalify_hlo.types import tensor_info
 
 Container = Literal["ScaledArray", "tuple"]
 Select = str | Sequence[int] | Callable[[str, Any], bool]
 ShapeOfScale = Callable[[str, Any], Sequence[int]]
 
 _MLIR_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+_NUMPY_NAMES = {element: name for name, element in _MLIR_NAMES.items()}
 
 
 class ScaledExported(Exported):
@@ -56,6 +59,7 @@ def scalify_exported(
     scaled: Select = "all",
     options: ScalifyOptions = ScalifyOptions(),
     *,
+    precision: Precision | None = None,
     container: Container = "ScaledArray",
     scale_shapes: ShapeOfScale | None = None,
     remarks: list[Diagnostic] | None = None,
@@ -67,6 +71,8 @@ def scalify_exported(
         module's arguments), the indices of flat inputs, or a function of an input's path (such as "args[0]['w']")
         and abstract value.
     options: of the rewriting; `args` is decided by `scaled`.
+    precision: what an f32 training step is to be computed and stored in: a preset ("fp8"), a preset with changes
+        ("fp8 moments=f16") or a `PrecisionPolicy`. State then has the types of the policy in the result's signature.
     container: what a pair is in the trees: a ScaledArray, whose users import this package to load a serialised
         function, or a plain tuple (data, scale), for which `jax` alone is enough.
     scale_shapes: the shape of the scale of each input that becomes a pair, from its path and abstract value: () or
@@ -81,13 +87,20 @@ def scalify_exported(
     """
     with make_context() as context, ir.Location.unknown():
         module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
-        main = public_function(module)
         leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
+        before, after = passes_around_scalify(precision) if precision is not None else ((), ())
+        notes: list[Diagnostic] = [] if remarks is None else remarks
+        for each in before:
+            each.apply(module, notes)
+        exported = with_types_of(exported, module) if before else exported
+        main = public_function(module)
         shapes = _shapes(exported, _selected(exported, scaled, options, main, leading), scale_shapes)
         if any(shapes.values()):
             options = dataclasses.replace(options, result_scales="shaped")
         _mark(main, [shapes.get(i) for i in exported.module_kept_var_idx], leading)
         scalify_in_place(module, dataclasses.replace(options, args="none"), remarks)
+        for each in after:
+            each.apply(module, notes)
         result_shapes = _paired_results(public_function(module), len(exported.ordered_effects), len(exported.out_avals))
         artifact = stablehlo.serialize_portable_artifact(module, _version(), allow_other_dialects=True)
     scale_dtype = jnp.float8_e8m0fnu if options.scale_dtype == "e8m0" else np.float32
@@ -114,6 +127,37 @@ def scalify_exported(
     }
     fields = {field.name: _private(exported, field.name) for field in dataclasses.fields(exported)}
     return ScaledExported(**{**fields, **changes})
+
+
+def with_types_of(exported: Exported, module: ir.Module) -> Exported:
+    """An Exported whose inputs and results have the element types of a module that was made of its own.
+
+    The module inside stays. Raises ScalifyError where the module has another number of arguments or results.
+    """
+    main = public_function(module)
+    arguments = [value.type for value in main.regions[0].blocks[0].arguments]
+    results = list(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
+    tokens = len(exported.ordered_effects)
+    arguments = arguments[(len(exported.platforms) > 1) + tokens :]
+    results = results[tokens:]
+    if len(arguments) != len(exported.module_kept_var_idx) or len(results) != len(exported.out_avals):
+        raise ScalifyError(
+            f"the module now takes {len(arguments)} arguments and returns {len(results)} results: an Exported keeps "
+            "its signature; write MLIR instead (--emit=text)"
+        )
+    in_avals = list(exported.in_avals)
+    for i, type_ in zip(exported.module_kept_var_idx, arguments, strict=True):
+        in_avals[i] = _with_element(in_avals[i], type_)
+    out_avals = [_with_element(aval, type_) for aval, type_ in zip(exported.out_avals, results, strict=True)]
+    return dataclasses.replace(exported, in_avals=tuple(in_avals), out_avals=tuple(out_avals))
+
+
+def _with_element(aval: Any, type_: ir.Type) -> Any:
+    """An abstract value with the element type of an MLIR tensor, where that is another float."""
+    element = tensor_info(type_).element
+    if element not in _NUMPY_NAMES or _mlir_name(aval) in ("", element):
+        return aval
+    return aval.update(dtype=np.dtype(getattr(jnp, _NUMPY_NAMES[element])))
 
 
 def _private(exported: Exported, name: str) -> Any:

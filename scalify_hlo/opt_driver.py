@@ -111,7 +111,7 @@ class OptDriver:
         """A serialised Exported through the pipeline, its calling convention kept in step with its module.
 
         The `scalify` pass changes the signature, so the front end applies it to the Exported as a whole. Other
-        passes keep the signature and change the module inside.
+        passes change the module inside, and perhaps element types.
         """
         if program.format != "exported":
             raise ScalifyError(
@@ -132,8 +132,10 @@ class OptDriver:
         return bytes(exported.serialize())
 
     def _run_inside(self, exported: Any, pipeline: Pipeline, name: str, remarks: list[Diagnostic]) -> Any:
-        """An Exported whose module has gone through passes that keep its signature."""
+        """An Exported whose module has gone through passes that keep the number of arguments and results."""
+        from scalify_hlo.exported import with_types_of
+
         module = parse(Program(exported.mlir_module_serialized, "artifact", name), make_context())
         pipeline.run(module, remarks, self.instrumentation)
         data, _ = to_artifact(module, self.settings.target or "4weeks")
-        return dataclasses.replace(exported, mlir_module_serialized=data)
+        return dataclasses.replace(with_types_of(exported, module), mlir_module_serialized=data)

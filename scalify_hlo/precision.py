@@ -4,6 +4,7 @@ import dataclasses
 from typing import Literal
 
 from scalify_hlo.errors import ScalifyError
+from scalify_hlo.types import FLOAT_RANGE
 
 Preset = Literal["f32", "bf16", "fp16", "fp16-state", "fp8", "fp8-fp16-state"]
 
@@ -22,26 +23,35 @@ _WIDE_ENOUGH = ("f32", "bf16", "f16")
 
 @dataclasses.dataclass(frozen=True)
 class PrecisionPolicy:
-    """Element types of a training step written in f32. Types are f32, bf16, f16, and for gradients f8E4M3FN, f8E5M2.
+    """Element types of a training step written in f32, and what `scalify` needs around it for them.
 
-    compute: activations, their gradients, and the operands of matrix products.
-    parameters: the master weights that go from step to step.
-    gradients: parameters' gradients, between the backward pass and the optimiser.
-    moments: what the optimiser carries from step to step besides the parameters.
-    accumulation: results of matrix products and sums, before they are rounded to `compute`.
-    update: the optimiser's own arithmetic.
-    fp8_products: whether matrix products are to be given FP8 operands (by `scalify-fp8-dots`, after `scalify`).
-    rescaling: where `scalify-auto-rescale` is to rescale gradients dynamically.
+    A field's name with hyphens is its option in text: "fp8 moments=f16 parameter-names=params*".
     """
 
+    # Activations, their gradients, and the operands of matrix products: f32, bf16 or f16.
     compute: str = "f16"
+    # The master weights that go from step to step.
     parameters: str = "f32"
+    # The parameters' gradients, between the backward pass and the optimiser; f8E4M3FN and f8E5M2 too.
     gradients: str = "f16"
+    # What the optimiser carries from step to step besides the parameters.
     moments: str = "f32"
+    # Results of matrix products and sums, before they are rounded to `compute`.
     accumulation: str = "f32"
+    # The optimiser's own arithmetic.
     update: str = "f32"
+    # Whether matrix products get FP8 operands (by `scalify-fp8-dots`, after `scalify`).
     fp8_products: bool = False
+    # Where `scalify-auto-rescale` rescales gradients dynamically: branches, logits, gradients.
     rescaling: tuple[str, ...] = ()
+    # Arguments that are parameters: patterns with `*` and `?` on their names. Empty: found by data flow.
+    parameter_names: tuple[str, ...] = ()
+    # Arguments that are optimiser moments, likewise.
+    moment_names: tuple[str, ...] = ()
+    # Operations that stay in f32: patterns on their name stacks.
+    keep: tuple[str, ...] = ()
+    # A GPU (h100, mi300x, ...) whose FP8 formats are taken, and which must have some; empty: E4M3FN and E5M2.
+    target: str = ""
 
     def __post_init__(self) -> None:
         for name in ("compute", "parameters", "gradients", "moments", "accumulation", "update"):
@@ -58,6 +68,18 @@ class PrecisionPolicy:
     def changes_state(self) -> bool:
         """Whether something that a training step carries or hands to its optimiser changes its type."""
         return (self.parameters, self.moments) != ("f32", "f32")
+
+    @property
+    def needs_scales(self) -> bool:
+        """Whether values would leave the range of their types without scales: f16 and FP8."""
+        types = (self.compute, self.parameters, self.gradients, self.moments)
+        return self.fp8_products or any(name not in ("f32", "bf16") for name in types)
+
+    @property
+    def epsilon(self) -> float:
+        """Relative distance of neighbouring numbers in the coarsest of the types."""
+        types = {self.compute, self.parameters, self.gradients, self.moments, self.accumulation, self.update}
+        return max(2.0 ** -FLOAT_RANGE[name][2] for name in (types | {"f8E5M2"} if self.fp8_products else types))
 
 
 # The rows of the paper's table 3 (and bf16, the common baseline): #1 fp16, #2 fp16-state, #3 fp8, #4 fp8-fp16-state.

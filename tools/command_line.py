@@ -15,6 +15,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.files import display_name, is_stream, read_input
 from scalify_hlo.isolation import NOT_UTF8, is_isolated, run_isolated
 from scalify_hlo.passes.option_text import field_help, field_types, option_name, parse_value
+from scalify_hlo.precision import PRESETS
 from scalify_hlo.serialization import Program, crash_message, may_crash, recognise
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -136,6 +137,16 @@ def flags_of(options: type[Any], parameter: str) -> Callable[[Command], Command]
         return cast(Command, call)
 
     return decorate
+
+
+def precision_option(function: Command) -> Command:
+    """`--precision`, for commands that rewrite an f32 training step."""
+    return click.option(
+        "--precision",
+        metavar="PRESET",
+        help=f"Precision of an f32 training step: {', '.join(PRESETS)}; and what is to be different, such as "
+        "'fp8 moments=f16 target=h100'.",
+    )(function)
 
 
 def _flag(field: dataclasses.Field[Any], options: type[Any]) -> Callable[[Any], Any]:

@@ -15,10 +15,12 @@ from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.signature import TensorSpec, entry_signature
 from scalify_hlo.files import display_name
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.precision_pipeline import parse_precision, precision_pipeline
+from scalify_hlo.precision import PrecisionPolicy
 from scalify_hlo.rewrite import rewrite_module
 from scalify_hlo.serialization import parse
 
-from .command_line import ToolCommand, flags_of, listing, read_program, report, version_text
+from .command_line import ToolCommand, flags_of, listing, precision_option, read_program, report, version_text
 
 # Exit statuses: a result differs; nothing could be compared (2 is also that of a wrong command line).
 DIFFERS, FAILED = 1, 2
@@ -32,7 +34,8 @@ own rounding noise. A result is wrong when
   RMS of its error  > N * RMS of the noise + E * eps * RMS of the result    or
   its largest error > N * largest noise + 4 * E * eps * RMS of the result
 
-with N from --tolerance, E from --epsilons and eps that of the result's element type. Infinities and NaNs must be
+with N from --tolerance, E from --epsilons and eps that of the result's element type; with --precision, of the coarsest
+type chosen, and the inputs are rounded to the types they are stored in. Infinities and NaNs must be
 where the f64 program or the original has them; integers may differ in N times as many elements as the original's do
 from its f64 self. A result without any finite value is unchecked, which fails too.
 
@@ -51,6 +54,7 @@ Exit status: 0 all results pass, 1 some do not, 2 nothing could be compared.
 @click.option("--inputs", metavar="FILE.npz", help="Inputs by argument name or index, instead of drawn ones.")
 @flags_of(CheckOptions, "options")
 @flags_of(ScalifyOptions, "scalify_options")
+@precision_option
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 def main(
     module: str,
@@ -58,6 +62,7 @@ def main(
     inputs: str | None,
     options: CheckOptions,
     scalify_options: ScalifyOptions,
+    precision: str | None,
 ) -> int:
     """Rewrite MODULE (or take --rewritten), run both programs on XLA:CPU and compare their results.
 
@@ -65,27 +70,42 @@ def main(
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")  # no search for accelerators that would not be used
     try:
+        chosen = None if precision is None else parse_precision(precision)
         original = _load(module)
         if rewritten is None:
-            rewritten_module = rewrite_module(clone(original), scalify_options)
+            rewritten_module = _rewritten(original, scalify_options, chosen)
         elif scalify_options != ScalifyOptions():
             raise ScalifyError("options of the rewriting have no effect with --rewritten; leave out one or the other")
         else:
             rewritten_module = _load(rewritten)
         arrays = None if inputs is None else load_inputs(inputs, entry_signature(original).arguments)
-        return _compare(display_name(module), original, rewritten_module, arrays, options)
+        coarsest = 0.0 if chosen is None else chosen.epsilon
+        return _compare(display_name(module), original, rewritten_module, arrays, options, coarsest)
     except ScalifyError as error:
         report(error.diagnostics)
         return FAILED
 
 
+def _rewritten(original: ir.Module, options: ScalifyOptions, precision: PrecisionPolicy | None) -> ir.Module:
+    module = clone(original)
+    if precision is None:
+        return rewrite_module(module, options)
+    precision_pipeline(precision, options).run(module, [])
+    return module
+
+
 def _compare(
-    name: str, original: ir.Module, rewritten: ir.Module, arrays: list[Array] | None, options: CheckOptions
+    name: str,
+    original: ir.Module,
+    rewritten: ir.Module,
+    arrays: list[Array] | None,
+    options: CheckOptions,
+    coarsest: float,
 ) -> int:
     """Print the comparison; the exit status."""
     from scalify_hlo.execution.check import check_modules  # imports jax: not for --help and broken files
 
-    outcome = check_modules(original, rewritten, arrays, options)
+    outcome = check_modules(original, rewritten, arrays, options, coarsest=coarsest)
     click.echo(outcome.comparison.table())
     report([Diagnostic(note, name, "note") for note in outcome.notes])
     failures = outcome.comparison.failures()

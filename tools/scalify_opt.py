@@ -10,10 +10,20 @@ from scalify_hlo.opt_driver import OptDriver, OptSettings
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes import PASSES, Scalify
 from scalify_hlo.passes.pipeline import Instrumentation, parse_pipeline
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.passes.textual import TEXTUAL_PASSES
 from scalify_hlo.serialization import Format
 
-from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, read_program, report, version_text
+from .command_line import (
+    CONTEXT_SETTINGS,
+    ToolCommand,
+    flags_of,
+    listing,
+    precision_option,
+    read_program,
+    report,
+    version_text,
+)
 from .listings import list_passes, list_rules, pass_flags_help
 
 _DEFAULT_PIPELINE = "builtin.module(scalify)"
@@ -48,6 +58,7 @@ def _pipeline_text(flag: str) -> str:
 @click.option("-o", "output_path", metavar="FILE", default=STANDARD_STREAM, help="Output file; - (default) is stdout.")
 @flags_of(OptSettings, "settings")
 @flags_of(ScalifyOptions, "options")
+@precision_option
 @click.option("--pass-pipeline", metavar="PIPELINE", help=f"The passes to run.  [default: {_DEFAULT_PIPELINE}]")
 @click.option("--dump-pass-pipeline", is_flag=True, help="Print the pipeline to stderr, all options written out.")
 @flags_of(Instrumentation, "instrumentation")
@@ -62,6 +73,7 @@ def main(
     output_path: str,
     settings: OptSettings,
     options: ScalifyOptions,
+    precision: str | None,
     pass_pipeline: str | None,
     dump_pass_pipeline: bool,
     instrumentation: Instrumentation,
@@ -75,8 +87,14 @@ def main(
     flags: list[str] = context.meta[_PASS_FLAGS]
     if flags and pass_pipeline is not None:
         raise click.UsageError(f"--pass-pipeline and pass flags ({', '.join(flags)}) exclude each other")
-    text = ",".join(flags) if flags else pass_pipeline or _DEFAULT_PIPELINE
-    pipeline = parse_pipeline(text, [Scalify(**vars(options))], "pass flags" if flags else "--pass-pipeline")
+    if precision is not None and (flags or pass_pipeline is not None):
+        raise click.UsageError("--precision chooses the passes: it and a pipeline exclude each other")
+    scalify = Scalify(**vars(options))
+    if precision is not None:
+        pipeline = precision_pipeline(precision, scalify)
+    else:
+        text = ",".join(flags) if flags else pass_pipeline or _DEFAULT_PIPELINE
+        pipeline = parse_pipeline(text, [scalify], "pass flags" if flags else "--pass-pipeline")
     program = read_program(input_path)
     if dump_pass_pipeline:
         print(pipeline, file=sys.stderr, flush=True)

@@ -10,11 +10,11 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.compare import Comparison, Tolerance, compare_results
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.execution.inputs import Draw, draw_inputs, rewritten_arguments, split_scales
+from scalify_hlo.execution.inputs import Draw, Split, draw_inputs, recombine, rewritten_arguments, split_scales
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
-from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature, pair_arguments
+from scalify_hlo.execution.signature import Pairing, Signature, check_arrays, entry_signature, pair_arguments
 
 Run = Callable[[Sequence[Array]], list[Array]]
 
@@ -32,10 +32,14 @@ def check_modules(
     rewritten: ir.Module,
     inputs: Sequence[Array] | None = None,
     options: CheckOptions = CheckOptions(),
+    *,
+    coarsest: float = 0.0,
 ) -> CheckReport:
     """Compare `rewritten` with `original`, and both with the original computed in f64; no module is changed.
 
     inputs: one array for each argument of `original`; drawn by `options.draw` from `options.seed` when None.
+    coarsest: epsilon of the narrowest type that `rewritten` was brought to, 0 where it has the types of `original`.
+        It may keep floats in narrower types then; the inputs are rounded to these for both.
 
     Raises ScalifyError when an option is negative, when the signatures do not correspond, when the inputs do not fit,
     and when a module cannot be run; never because results differ: that is in the report.
@@ -44,7 +48,7 @@ def check_modules(
         if not getattr(options, name) >= 0:
             raise ScalifyError(f"{name} is {getattr(options, name)}; it must not be negative")
     signature, rewritten_signature = entry_signature(original), entry_signature(rewritten)
-    pairings = pair_arguments(signature, rewritten_signature)
+    pairings = pair_arguments(signature, rewritten_signature, narrowed=coarsest > 0)
     notes: list[str] = []
     run_original = _runner(original, options)
     if inputs is None:
@@ -54,12 +58,15 @@ def check_modules(
         arrays = [np.asarray(array) for array in inputs]
         check_arrays(signature.arguments, arrays)
         original_results = run_original(arrays)
+    splits = split_scales(arrays, options.scales, options.seed)
+    if coarsest:
+        splits, arrays = _narrowed(splits, pairings, rewritten_signature, signature)
+        original_results = run_original(arrays)
     try:
         ideal_results = _runner(promote_to_f64(original), options)(promote_arrays(arrays))
     except ScalifyError as error:
         ideal_results = None
         notes.append(f"the rounding noise is not known: {error.diagnostics[0].message}")
-    splits = split_scales(arrays, options.scales, options.seed)
     rewritten_results = _runner(rewritten, options)(rewritten_arguments(splits, pairings, rewritten_signature))
     comparison = compare_results(
         signature,
@@ -67,9 +74,24 @@ def check_modules(
         original_results,
         rewritten_results,
         ideal_results,
-        Tolerance(options.tolerance, options.epsilons),
+        Tolerance(options.tolerance, options.epsilons, coarsest),
     )
     return CheckReport(comparison, tuple(notes))
+
+
+def _narrowed(
+    splits: Sequence[Split], pairings: Sequence[Pairing], rewritten: Signature, original: Signature
+) -> tuple[list[Split], list[Array]]:
+    """The pairs with data in the types of the rewritten module, and the values they then stand for."""
+    narrow: list[Split] = []
+    for split, pairing in zip(splits, pairings, strict=True):
+        spec = rewritten.arguments[pairing.data]
+        narrow.append(Split(split.data.astype(spec.dtype), split.scale))
+    values = [
+        np.asarray(recombine(split.data, split.scale)).astype(spec.dtype)
+        for split, spec in zip(narrow, original.arguments, strict=True)
+    ]
+    return narrow, values
 
 
 def _runner(module: ir.Module, options: CheckOptions) -> Run:

@@ -30,6 +30,8 @@ class Tolerance:
 
     noise_units: float = 8.0
     epsilons: float = 4.0
+    # What eps is at least: that of the types a module was brought to, whose rounding is in all its results.
+    coarsest: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +106,7 @@ def compare_results(
 
     Raises ScalifyError when the rewritten signature's results are not the original's, paired or plain.
     """
-    pairings = pair_results(original, rewritten)
+    pairings = pair_results(original, rewritten, narrowed=tolerance.coarsest > 0)
     values: list[tuple[Array, Array | None]] = [
         (rewritten_results[p.data], None if p.scale is None else rewritten_results[p.scale]) for p in pairings
     ]
@@ -172,6 +174,7 @@ def _compare(
     measured = finite & np.isfinite(got)
     error = np.abs(got[measured] - ideal[measured])
     eps = 2.0**-43 if spec.element_type in ("f64", "complex<f64>") else epsilon(spec.element_type)
+    eps = max(eps, tolerance.coarsest)
     typical_max, typical_rms = typical or (0.0, 0.0)
     floor = tolerance.epsilons * eps * rms
     limit_max = tolerance.noise_units * max(reference.noise_max, typical_max * rms) + 4 * floor

@@ -40,6 +40,11 @@ class TensorSpec:
     def same_type(self, other: "TensorSpec") -> bool:
         return self.shape == other.shape and self.element_type == other.element_type
 
+    def is_wider_than(self, other: "TensorSpec") -> bool:
+        """Whether the other is the same tensor in a float type of fewer bytes."""
+        both_floats = self.is_float and other.is_float
+        return both_floats and self.shape == other.shape and self.dtype.itemsize > other.dtype.itemsize
+
     def __str__(self) -> str:
         return f"tensor<{''.join(f'{size}x' for size in self.shape)}{self.element_type}>"
 
@@ -121,17 +126,22 @@ def check_arrays(arguments: Sequence[TensorSpec], arrays: Sequence[Array]) -> No
         raise ScalifyError(misfits)
 
 
-def pair_arguments(original: Signature, rewritten: Signature) -> tuple[Pairing, ...]:
-    """Where each original argument is among the rewritten ones. Raises ScalifyError when they do not correspond."""
-    return _pair(original.arguments, rewritten.arguments, "argument")
+def pair_arguments(original: Signature, rewritten: Signature, *, narrowed: bool = False) -> tuple[Pairing, ...]:
+    """Where each original argument is among the rewritten ones. Raises ScalifyError when they do not correspond.
+
+    narrowed: the rewritten module may keep floats in narrower types.
+    """
+    return _pair(original.arguments, rewritten.arguments, "argument", narrowed)
 
 
-def pair_results(original: Signature, rewritten: Signature) -> tuple[Pairing, ...]:
+def pair_results(original: Signature, rewritten: Signature, *, narrowed: bool = False) -> tuple[Pairing, ...]:
     """Where each original result is among the rewritten ones. Raises ScalifyError when they do not correspond."""
-    return _pair(original.results, rewritten.results, "result")
+    return _pair(original.results, rewritten.results, "result", narrowed)
 
 
-def _pair(original: Sequence[TensorSpec], rewritten: Sequence[TensorSpec], what: str) -> tuple[Pairing, ...]:
+def _pair(
+    original: Sequence[TensorSpec], rewritten: Sequence[TensorSpec], what: str, narrowed: bool
+) -> tuple[Pairing, ...]:
     if any(spec.role for spec in rewritten):
         pairings = _pair_by_role(rewritten, what)
     else:
@@ -143,7 +153,7 @@ def _pair(original: Sequence[TensorSpec], rewritten: Sequence[TensorSpec], what:
         )
     for i, (spec, pairing) in enumerate(zip(original, pairings, strict=True)):
         data = rewritten[pairing.data]
-        if not spec.same_type(data):
+        if not spec.same_type(data) and not (narrowed and spec.is_wider_than(data)):
             raise ScalifyError(f"{what} {i} ({spec.name}) is {spec} in the original but {data} in the rewritten module")
         if pairing.scale is not None and not _is_scale_of(rewritten[pairing.scale], spec):
             raise ScalifyError(f"{what} {i} ({spec.name}): {rewritten[pairing.scale]} cannot be the scale of a {spec}")

@@ -27,6 +27,8 @@ from scalify_hlo.frontend.rewriting import Interface, result_signature, rewritte
 from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes import emission as emit
+from scalify_hlo.types import tensor_info
 
 scalify_p = Primitive("scalify")
 scalify_p.multiple_results = True
@@ -48,7 +50,9 @@ def _impl(*operands: Any, **params: Any) -> Sequence[Any]:
 def _abstract_eval(*avals: Any, jaxpr: Any, interface: Interface, options: ScalifyOptions) -> tuple[Any, Any]:
     del avals, options
     results: list[Any] = []
-    for aval, (scaled, shape) in zip(jaxpr.out_avals, interface.pairs(), strict=True):
+    types = interface.result_types or [aval.dtype for aval in jaxpr.out_avals]
+    for aval, dtype, (scaled, shape) in zip(jaxpr.out_avals, types, interface.pairs(), strict=True):
+        aval = aval if dtype == aval.dtype else aval.update(dtype=np.dtype(dtype))
         results += [aval, jax.core.ShapedArray(shape, SCALE_DTYPE)] if scaled else [aval]
     return results, jaxpr.effects
 
@@ -72,6 +76,9 @@ def _batch(operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interfac
     pairs = iter(zip(operands, dims, strict=True))
     for scaled in interface.inputs:
         x, dim = next(pairs)
+        if dim is None and interface.precision is not None:
+            # State is told from other inputs by its results, which have its shape.
+            x, dim = jnp.broadcast_to(x, (size, *x.shape)), 0
         if scaled:
             scale, scale_dim = next(pairs)
             if scale_dim is not None:
@@ -87,7 +94,11 @@ def _batch(operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interfac
         else:
             new_operands.append(x)
         axes.append(dim)
-    plain = _without_scales(new_operands, interface.inputs)
+    # The jaxpr's own element types: state is stored in others where there is a precision.
+    plain = [
+        jax.ShapeDtypeStruct(np.shape(x), aval.dtype)
+        for x, aval in zip(_without_scales(new_operands, interface.inputs), jaxpr.in_avals, strict=True)
+    ]
     batched = jax.make_jaxpr(jax.vmap(jaxpr_as_fun(jaxpr), in_axes=tuple(axes), axis_size=size))(*plain)
     with_shapes = announced(batched, new_operands, dataclasses.replace(interface, scale_shapes=()), options)
     results = iter(call_scalified(batched, new_operands, with_shapes, options))
@@ -146,9 +157,18 @@ def _results(values: Sequence[Any], roles: Sequence[str], interface: Interface) 
         if is_pair:
             results += [data, mlir.ir_constant(np.ones((), SCALE_DTYPE)) if scale is None else scale]
         else:
-            # A result that depends on nothing scaled has the constant scale 1.
-            results.append(data)
+            results.append(data if scale is None else _multiplied_out(data, scale))
     return results
+
+
+def _multiplied_out(data: Any, scale: Any) -> Any:
+    """data * scale, in the type of the data: of a result that only the rescaling of gradients has given a scale."""
+    with ir.Location.unknown():
+        wide = emit.convert(data, "f32")
+        dims = ir.DenseI64ArrayAttr.get(list(range(tensor_info(scale.type).rank)))
+        scales = emit.op("broadcast_in_dim", wide.type, scale, broadcast_dimensions=dims)
+        product = emit.op("multiply", wide.type, wide, scales)
+        return emit.convert(product, tensor_info(data.type).element)
 
 
 scalify_p.def_impl(_impl)

@@ -14,6 +14,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.precision import PrecisionPolicy
 
 # Element types that a scaled result may have: all floats, so that f8 weights and gradients leave as pairs too.
 _SCALED_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ",
@@ -30,6 +31,8 @@ class Interface:
     results: for each result of the jaxpr, whether it is a pair.
     scale_shapes: for each result that is a pair, the shape of its scale; () for all if empty.
     names: for each input, its name in messages and locations.
+    precision: what the jaxpr, written in f32, is computed and stored in; None where it says so itself.
+    result_types: for each result, its element type in that precision; empty without one.
     """
 
     inputs: tuple[bool, ...]
@@ -37,6 +40,8 @@ class Interface:
     names: tuple[str, ...]
     function: str
     scale_shapes: tuple[tuple[int, ...], ...] = ()
+    precision: PrecisionPolicy | None = None
+    result_types: tuple[str, ...] = ()
 
     def pairs(self) -> list[tuple[bool, tuple[int, ...]]]:
         """For each result, whether it is a pair, and the shape of its scale."""
@@ -60,7 +65,7 @@ def rewritten_module(
         plain_results=False,
         result_scales="shaped" if any(interface.scale_shapes) else "scalar",
     )
-    _rewrite(module, options)
+    _rewrite(module, options, interface.precision)
     return module
 
 
@@ -109,12 +114,24 @@ def _shapes_of_scales(avals: Sequence[Any], scaled: Sequence[bool]) -> list[tupl
     return shapes
 
 
-def _rewrite(module: Any, options: ScalifyOptions) -> None:
-    """Rewrite a module in place by the engine; remarks go to the log as warnings."""
+def _rewrite(module: Any, options: ScalifyOptions, precision: PrecisionPolicy | None) -> None:
+    """Rewrite a module in place by the engine, with the passes of a precision around it.
+
+    What the engine remarks goes to the log as warnings, what the passes tell of their work as information.
+    """
+    from scalify_hlo.passes.precision_pipeline import passes_around_scalify
     from scalify_hlo.rewrite import scalify_in_place
 
+    before, after = passes_around_scalify(precision) if precision is not None else ((), ())
+    told: list[Diagnostic] = []
     remarks: list[Diagnostic] = []
+    for each in before:
+        each.apply(module, told)
     scalify_in_place(module, options, remarks)
+    for each in after:
+        each.apply(module, told)
+    for remark in told:
+        _log.info("%s", remark)
     for remark in remarks:
         _log.warning("%s", remark)
 

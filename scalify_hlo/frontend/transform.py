@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -16,20 +17,25 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
+from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.call import call_scalified
 from scalify_hlo.frontend.config import active_config
 from scalify_hlo.frontend.dependence import is_float, scaled_results, sets_scaling
 from scalify_hlo.frontend.rewriting import Interface
 from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
+from scalify_hlo.frontend.stored_types import stored_types
 from scalify_hlo.frontend.tracing import tracing_scalified
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.precision_pipeline import Precision, parse_precision
+from scalify_hlo.precision import PrecisionPolicy
 
 
 def scalify(
     fun: Callable[..., Any] | None = None,
     *,
     options: ScalifyOptions | None = None,
+    precision: Precision | None = None,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
@@ -42,6 +48,9 @@ def scalify(
     options: rounding, rules and what to do with operations that have no scale rule (remarks go to the log
         "scalify_hlo"). Its fields `args`, `plain_results`, `scaled_types` and `scale_dtype` are decided by the
         arguments instead.
+    precision: what a training step written in f32 is to be computed and stored in: a preset ("fp16", "fp16-state",
+        "fp8", "fp8-fp16-state", "bf16"), a preset with changes ("fp8 moments=f16") or a `PrecisionPolicy`. `fun`
+        sees f32 arrays whatever the state is stored in; new state comes back in the types of the policy.
     static_argnums, static_argnames, donate_argnums, donate_argnames: as in `jax.jit`.
 
     The result takes the same arguments, with ScaledArray leaves wherever a scale is to be propagated, and returns
@@ -56,23 +65,31 @@ def scalify(
     """
     if fun is None:
         return functools.partial(
-            scalify, options=options, static_argnums=static_argnums, static_argnames=static_argnames,
-            donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+            scalify, options=options, precision=precision, static_argnums=static_argnums,
+            static_argnames=static_argnames, donate_argnums=donate_argnums, donate_argnames=donate_argnames,
         )  # fmt: skip
     jit_arguments = {
         "static_argnums": static_argnums, "static_argnames": static_argnames,
         "donate_argnums": donate_argnums, "donate_argnames": donate_argnames,
     }  # fmt: skip
-    return ScalifiedFunction(fun, options, {k: v for k, v in jit_arguments.items() if v is not None})
+    policy = None if precision is None else parse_precision(precision)
+    return ScalifiedFunction(fun, options, {k: v for k, v in jit_arguments.items() if v is not None}, policy)
 
 
 class ScalifiedFunction:
     """The result of `scalify`: a function of trees with ScaledArrays, compiled by `jax.jit`."""
 
-    def __init__(self, fun: Callable[..., Any], options: ScalifyOptions | None, jit_arguments: dict[str, Any]):
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        options: ScalifyOptions | None,
+        jit_arguments: dict[str, Any],
+        precision: PrecisionPolicy | None = None,
+    ):
         functools.update_wrapper(self, fun)
         self._fun = fun
         self._options = options
+        self._precision = precision
         self._jit_arguments = jit_arguments
         self._default = self._jit(options or ScalifyOptions())
         self._by_rounding: dict[str, Any] = {}
@@ -95,6 +112,14 @@ class ScalifiedFunction:
         """Shapes and types of the results, with ScaledArray leaves where they are scaled."""
         return self._jitted().eval_shape(*args, **kwargs)
 
+    def stored(self, *args: Any) -> tuple[Any, ...]:
+        """The arguments in the types in which the precision stores them; unchanged without one.
+
+        The function takes state in f32 too, and returns it in the types of the precision. Called with what this
+        returns, it is compiled once instead of once more for the first step, and can be a body of `lax.scan`.
+        """
+        return args if self._precision is None else _stored(self._fun, self._precision, args)
+
     @property
     def jitted(self) -> Any:
         """The `jax.jit` function that does the work, for what takes one (`jax.export.export`)."""
@@ -112,16 +137,43 @@ class ScalifiedFunction:
     def _jit(self, options: ScalifyOptions) -> Any:
         @functools.wraps(self._fun)
         def scalified(*args: Any, **kwargs: Any) -> Any:
-            return _apply(self._fun, options, args, kwargs)
+            return _apply(self._fun, options, self._precision, args, kwargs)
 
         return jax.jit(scalified, **self._jit_arguments)
 
 
-def _apply(fun: Callable[..., Any], options: ScalifyOptions, args: Any, kwargs: Any) -> Any:
-    """Trace `fun` on plain arrays, then call it on (data, scale) pairs."""
+@dataclasses.dataclass(frozen=True)
+class _Traced:
+    """A call of a function: its leaves, and what it computes from those that are arrays.
+
+    leaves, tree, names: of the arguments. dynamic: the indices of the leaves that are arrays; all others are static.
+    jaxpr: of the arrays closed over, then of the dynamic leaves' data. out_tree: of its results.
+    """
+
+    leaves: list[Any]
+    tree: Any
+    names: list[str]
+    dynamic: list[int]
+    closed_over: list[Any]
+    jaxpr: Any
+    out_tree: Any
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return (*[""] * len(self.closed_over), *(self.names[i] for i in self.dynamic))
+
+    def stored_types(self, precision: PrecisionPolicy) -> tuple[list[str], list[str]]:
+        """NumPy names of the element types of the jaxpr's inputs and results in a precision."""
+        inputs, results = stored_types(self.jaxpr, self.input_names, precision)
+        return inputs, results
+
+
+def _trace(fun: Callable[..., Any], args: Any, kwargs: Any, *, as_f32: bool) -> _Traced:
+    """Trace `fun` on plain arrays. as_f32: narrow floats become f32, which the function was written for."""
     leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_scaled)
     names = _names(fun, args, kwargs)
-    dynamic = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (ScaledArray, jax.Array, np.ndarray, np.generic))]
+    arrays = (ScaledArray, jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+    dynamic = [i for i, leaf in enumerate(leaves) if isinstance(leaf, arrays)]
     for i in dynamic:
         _check_leaf(leaves[i], names[i])
 
@@ -133,22 +185,38 @@ def _apply(fun: Callable[..., Any], options: ScalifyOptions, args: Any, kwargs: 
         with tracing_scalified():
             return fun(*plain_args, **plain_kwargs)
 
-    inputs = [leaves[i].data if is_scaled(leaves[i]) else leaves[i] for i in dynamic]
+    inputs = [_data(leaves[i]) for i in dynamic]
+    if as_f32:
+        inputs = [_wide(x) for x in inputs]
     jaxpr, shapes = jax.make_jaxpr(plain, return_shape=True)(*inputs)
     jaxpr, closed_over = _hoist_tracers(jaxpr)
-    scaled = [*[False] * len(closed_over), *(is_scaled(leaves[i]) for i in dynamic)]
-    out_tree = jax.tree.structure(shapes)
+    return _Traced(leaves, tree, names, dynamic, closed_over, jaxpr, jax.tree.structure(shapes))
+
+
+def _apply(
+    fun: Callable[..., Any], options: ScalifyOptions, precision: PrecisionPolicy | None, args: Any, kwargs: Any
+) -> Any:
+    """Trace `fun` on plain arrays, then call it on (data, scale) pairs."""
+    traced = _trace(fun, args, kwargs, as_f32=precision is not None)
+    jaxpr, leaves = traced.jaxpr, [traced.leaves[i] for i in traced.dynamic]
+    operands: list[Any] = list(traced.closed_over)
+    scaled = [*[False] * len(operands), *map(is_scaled, leaves)]
     if not any(scaled) and not sets_scaling(jaxpr):
-        return jax.tree.unflatten(out_tree, jaxpr_as_fun(jaxpr)(*closed_over, *inputs))
-    operands: list[Any] = list(closed_over)
-    for i in dynamic:
-        leaf = leaves[i]
-        operands += [leaf.data, leaf.scale.astype(SCALE_DTYPE)] if is_scaled(leaf) else [leaf]
+        if precision is None:
+            return jax.tree.unflatten(traced.out_tree, jaxpr_as_fun(jaxpr)(*operands, *map(_data, leaves)))
+        precision = _without_scales(fun, precision)
+    input_types, result_types = traced.stored_types(precision) if precision is not None else ((), ())
+    for leaf, dtype in zip(leaves, input_types[len(operands) :] or [None] * len(leaves), strict=True):
+        operands.append(_data(leaf) if dtype is None else _data(leaf).astype(dtype))
+        if is_scaled(leaf):
+            operands.append(leaf.scale.astype(SCALE_DTYPE))
     interface = Interface(
         inputs=tuple(scaled),
         results=tuple(scaled_results(jaxpr, scaled)),
-        names=(*[""] * len(closed_over), *(names[i] for i in dynamic)),
-        function=getattr(fun, "__name__", type(fun).__name__),
+        names=traced.input_names,
+        function=_name(fun),
+        precision=precision,
+        result_types=tuple(result_types),
     )
     interface = announced(jaxpr, operands, interface, options)
     flat = iter(call_scalified(jaxpr, operands, interface, options))
@@ -157,7 +225,43 @@ def _apply(fun: Callable[..., Any], options: ScalifyOptions, args: Any, kwargs: 
         ScaledArray(next(flat), next(flat).astype(scale_dtype)) if is_pair else next(flat)
         for is_pair in interface.results
     ]
-    return jax.tree.unflatten(out_tree, results)
+    return jax.tree.unflatten(traced.out_tree, results)
+
+
+def _stored(fun: Callable[..., Any], precision: PrecisionPolicy, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments in the types of a precision; ScaledArrays keep their scales."""
+    traced = _trace(fun, args, {}, as_f32=True)
+    types, _ = traced.stored_types(precision)
+    leaves = list(traced.leaves)
+    for i, dtype in zip(traced.dynamic, types[len(traced.closed_over) :], strict=True):
+        if jnp.issubdtype(_data(leaves[i]).dtype, jnp.floating):
+            leaves[i] = leaves[i].astype(dtype)
+    stored, _ = jax.tree.unflatten(traced.tree, leaves)
+    return stored
+
+
+def _without_scales(fun: Callable[..., Any], precision: PrecisionPolicy) -> PrecisionPolicy:
+    """A precision for a call without any scaled argument. Raises ScalifyError where it would leave the range."""
+    if precision.needs_scales:
+        raise ScalifyError(
+            f"scalify({_name(fun)}): no argument is a ScaledArray, and f16 and FP8 do not hold unscaled gradients: "
+            "give the state through scalify_hlo.as_scaled_array, or choose bf16"
+        )
+    return dataclasses.replace(precision, rescaling=())
+
+
+def _name(fun: Callable[..., Any]) -> str:
+    return getattr(fun, "__name__", type(fun).__name__)
+
+
+def _data(leaf: Any) -> Any:
+    return leaf.data if is_scaled(leaf) else leaf
+
+
+def _wide(x: Any) -> Any:
+    """The shape of an array with f32 for a narrower float; any other array itself."""
+    narrow = jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4
+    return jax.ShapeDtypeStruct(np.shape(x), np.float32) if narrow else x
 
 
 def _hoist_tracers(jaxpr: Any) -> tuple[Any, list[Any]]:

@@ -7,7 +7,7 @@ because scales are chosen by the types of what they scale.
 import dataclasses
 from typing import ClassVar
 
-from scalify_hlo.analysis.calls import CallGraph, walk
+from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import UpdateRegion, find_update
 from scalify_hlo.bindings import ir
@@ -79,6 +79,25 @@ class Cast(Pass):
             erase_unused(module, _DISPLACED)
             merge_equal(module)
             remarks.extend(_remarks(self.name, main, state, chosen))
+
+    def stored_types(self, module: ir.Module) -> tuple[list[str], list[str]]:
+        """Element types of the public function's arguments and results as `apply` would leave them.
+
+        Private functions called more than once are copied in `module`. Raises ScalifyError as `apply`.
+        """
+        chosen = self.policy()
+        with module.context, ir.Location.unknown(module.context):
+            main = public_function(module)
+            unshare(module)
+            state = self._state(module, main, chosen)
+            body = main.regions[0].blocks[0]
+            arguments = [tensor_info(value.type).element for value in body.arguments]
+            results = [tensor_info(value.type).element for value in terminator(body).operands]
+            for argument, result in state.state.items():
+                results[result] = _state_type(argument, state, chosen)
+            for argument in state.parameters | state.moments:
+                arguments[argument] = _state_type(argument, state, chosen)
+            return arguments, results
 
     def _state(self, module: ir.Module, main: ir.Operation, chosen: PrecisionPolicy) -> UpdateRegion:
         """The optimiser's region, with the arguments that names make parameters or moments."""

@@ -1,17 +1,83 @@
 """Which passes a precision stands for, around `scalify`."""
 
+import dataclasses
+
+from scalify_hlo.aot.targets import target
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
-from scalify_hlo.precision import Preset, policy
+from scalify_hlo.passes.option_text import parse_options
+from scalify_hlo.passes.pipeline import Pipeline
+from scalify_hlo.passes.scalify import Scalify
+from scalify_hlo.precision import PRESETS, PrecisionPolicy, Preset, policy
+
+# A policy; or text: a preset's name, followed by what is to be different, such as "fp8 moments=f16".
+Precision = PrecisionPolicy | str
 
 
-def passes_around_scalify(precision: Preset) -> tuple[tuple[Pass, ...], tuple[Pass, ...]]:
-    """The passes to run before and after `scalify` for a training step written in f32, with default options.
+def parse_precision(precision: Precision) -> PrecisionPolicy:
+    """The policy that a text stands for; a policy is returned as it is.
 
-    Raises ScalifyError for an unknown precision.
+    Raises ScalifyError for an unknown preset, option, type or GPU.
     """
-    chosen = policy(precision)
+    if isinstance(precision, PrecisionPolicy):
+        chosen = precision
+    else:
+        name, _, options = precision.strip().partition(" ")
+        try:
+            chosen = parse_options(policy(name), options)
+        except ScalifyError as error:
+            where = f"precision '{precision}'"
+            raise ScalifyError([Diagnostic(f"{where}: {each.message}") for each in error.diagnostics]) from None
+    return _for_target(chosen)
+
+
+def passes_around_scalify(precision: Precision) -> tuple[tuple[Pass, ...], tuple[Pass, ...]]:
+    """The passes to run before and after `scalify` for a training step written in f32.
+
+    Raises ScalifyError for an unknown preset, option, type or GPU.
+    """
+    chosen = parse_precision(precision)
     rescale = (AutoRescale(places=chosen.rescaling),) if chosen.rescaling else ()
-    return (*rescale, Cast(precision=precision)), (FP8Dots(),) if chosen.fp8_products else ()
+    return (*rescale, _cast(chosen)), (_fp8_dots(chosen),) if chosen.fp8_products else ()
+
+
+def precision_pipeline(precision: Precision, options: ScalifyOptions = ScalifyOptions()) -> Pipeline:
+    """`scalify` with the passes of a precision around it. Raises ScalifyError as `passes_around_scalify`."""
+    before, after = passes_around_scalify(precision)
+    return Pipeline((*before, Scalify(**vars(options)), *after))
+
+
+def _for_target(chosen: PrecisionPolicy) -> PrecisionPolicy:
+    """The policy with FP8 formats that its GPU has."""
+    if not chosen.target:
+        return chosen
+    gpu = target(chosen.target)
+    if gpu.fp8 is None and (chosen.fp8_products or chosen.gradients.startswith("f8")):
+        raise ScalifyError(f"{gpu.description} has no FP8 matrix units: choose fp16-state or another target")
+    if gpu.fp8 == "fnuz" and chosen.gradients in ("f8E4M3FN", "f8E5M2"):
+        chosen = dataclasses.replace(chosen, gradients=chosen.gradients.removesuffix("FN") + "FNUZ")
+    return chosen
+
+
+def _cast(chosen: PrecisionPolicy) -> Cast:
+    """The cast pass with the types of a policy: by the name of its preset where it is one."""
+    types = ("compute", "parameters", "gradients", "moments", "accumulation", "update")
+    same: list[Preset] = [
+        name for name in PRESETS if all(getattr(PRESETS[name], t) == getattr(chosen, t) for t in types)
+    ]
+    named = Cast(
+        precision=same[0] if same else "f32",
+        parameter_names=chosen.parameter_names,
+        moment_names=chosen.moment_names,
+        keep=chosen.keep,
+    )
+    return named if same else dataclasses.replace(named, **{name: getattr(chosen, name) for name in types})
+
+
+def _fp8_dots(chosen: PrecisionPolicy) -> FP8Dots:
+    formats = (target(chosen.target).fp8 if chosen.target else None) or "ocp"
+    return FP8Dots(formats=formats, target=chosen.target)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
-PAGES = ["frontend.md", "extending.md"]
+PAGES = ["frontend.md", "extending.md", "precision.md"]
 NOTEBOOKS = ["quickstart.ipynb"]
 
 

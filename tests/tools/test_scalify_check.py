@@ -304,3 +304,29 @@ def test_mistakes_are_explained(check: Check, original: pathlib.Path, tmp_path: 
         assert message in err, (arguments, err)
         assert "error: " in err
         assert out == ""
+
+
+# --- in another precision -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["fp16 parameters=f16", "bf16", "fp8 rescaling=logits gradients=f16"])
+def test_a_module_in_another_precision_agrees_within_its_types(
+    check: Check, original: pathlib.Path, precision: str
+) -> None:
+    status, out, _ = check(original, f"--precision={precision}")
+    assert status == 0 and "3 of 3 results agree" in out
+
+
+def test_an_error_beyond_the_precision_is_caught(check: Check, original: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    def other(w: jax.Array, x: jax.Array, count: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        new, gradient, count = loss_and_step(w, x, count)
+        return new, 1.05 * gradient, count
+
+    (tmp_path / "other.mlir").write_text(export.export(jax.jit(other))(*ARGUMENTS).mlir_module())
+    assert check(original, "--rewritten", tmp_path / "other.mlir", "--precision=fp16")[0] == 1
+    assert check(original, "--rewritten", tmp_path / "other.mlir", "--precision=fp8")[0] == 0
+
+
+def test_an_unknown_precision_is_one_line(check: Check, original: pathlib.Path) -> None:
+    status, _, err = check(original, "--precision=fp9")
+    assert status == 2 and err.count("\n") == 1 and "unknown precision 'fp9'" in err

@@ -1,0 +1,126 @@
+"""`--precision`: an f32 training step in f16 or FP8 by one flag."""
+
+import collections
+import pathlib
+
+import pytest
+
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.passes.precision_pipeline import parse_precision, passes_around_scalify, precision_pipeline
+from scalify_hlo.precision import PRESETS, PrecisionPolicy
+from tests.cli.conftest import Run
+from tests.training_programs import forward_text, train_step_text
+
+FORWARD, STEP = "forward.mlir", "step.mlir"
+BAD = [
+    (STEP, "fp9", "unknown precision 'fp9'; known are f32, bf16, fp16, fp16-state, fp8, fp8-fp16-state"),
+    (STEP, "fp16 moments=f17", "unknown type 'f17' for moments; known are f32, bf16, f16, f8E4M3FN"),
+    (STEP, "fp16 moments=f8E5M2", "moments cannot be f8E5M2; it can be f32, bf16, f16"),
+    (STEP, "fp16 colour=red", "unknown option 'colour'; the options are compute, parameters, gradients"),
+    (STEP, "fp16 parameter-names=weights*", "parameter-names 'weights*' matches no argument; names are params["),
+    (STEP, "fp16 keep=*nothing*", "keep '*nothing*' matches no operation"),
+    (STEP, "fp8 target=a100", "NVIDIA A100-SXM4-80GB has no FP8 matrix units: choose fp16-state or another target"),
+    (STEP, "fp8 target=tpu", "unknown GPU 'tpu'; known are h100, h200"),
+    (FORWARD, "fp16-state rescaling=", "the module has no backward pass with an update of its arguments"),
+    (FORWARD, "fp8", "the module has no backward pass: there is no gradient to rescale"),
+]
+
+
+@pytest.fixture
+def program(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / STEP
+    path.write_text(train_step_text())
+    return path
+
+
+def test_the_state_and_the_products_have_the_types_of_the_preset(opt: Run, program: pathlib.Path) -> None:
+    text = opt(program, "--precision=fp8-fp16-state", "--mlir-print-debuginfo").text
+    with make_context():
+        arguments = entry_signature(ir.Module.parse(text)).arguments
+    types = collections.Counter(
+        (spec.name.split("[")[0], spec.element_type) for spec in arguments if spec.role != "scale"
+    )
+    assert types == {(name, "f16"): 18 for name in ("params", "mu", "nu")} | {("tokens", "i32"): 1, ("lr", "f32"): 1}
+    assert "f8E4M3FN" in text and "f8E5M2" in text
+
+
+@pytest.mark.parametrize(("file", "precision", "message"), BAD, ids=[each[1] for each in BAD])
+def test_bad_precision_gets_one_line(opt: Run, tmp_path: pathlib.Path, file: str, precision: str, message: str) -> None:
+    (tmp_path / file).write_text(forward_text() if file == FORWARD else train_step_text())
+    line = opt(tmp_path / file, f"--precision={precision}", "-o", tmp_path / "out.mlir").error_line()
+    assert message in line and not (tmp_path / "out.mlir").exists()
+
+
+def test_a_pipeline_excludes_it(opt: Run, program: pathlib.Path) -> None:
+    assert "exclude each other" in opt(program, "--precision=fp16", "--cse").error_line()
+
+
+def test_the_pipeline_is_dumped(opt: Run, program: pathlib.Path) -> None:
+    pipeline = opt(program, "--precision=fp8", "--dump-pass-pipeline").stderr.splitlines()[0]
+    names = [
+        name for name in ("scalify-auto-rescale", "scalify-cast", "scalify{", "scalify-fp8-dots") if name in pipeline
+    ]
+    assert names == sorted(names, key=pipeline.index) and len(names) == 4 and "precision=fp8" in pipeline
+
+
+def test_a_program_without_backward_pass_takes_what_needs_none(opt: Run, tmp_path: pathlib.Path) -> None:
+    (tmp_path / FORWARD).write_text(forward_text())
+    assert "xf16>" in opt(tmp_path / FORWARD, "--precision=fp16", "--emit=text").text
+
+
+def test_an_exported_keeps_its_signature_in_step() -> None:
+    import functools
+
+    import jax
+    import jax.export
+    import jax.numpy as jnp
+    import numpy as np
+
+    from scalify_hlo.opt_driver import OptDriver
+    from scalify_hlo.serialization import Program
+    from tests.training_programs import BATCH, LENGTH, parameters, train_step
+
+    tree = parameters(lambda shape: jax.ShapeDtypeStruct(shape, jnp.float32))
+    arguments = (
+        tree,
+        tree,
+        tree,
+        jax.ShapeDtypeStruct((BATCH, LENGTH + 1), jnp.int32),
+        jax.ShapeDtypeStruct((), jnp.float32),
+    )
+    exported = jax.export.export(jax.jit(functools.partial(train_step)))(*arguments)
+    program = Program(bytes(exported.serialize()), "exported", "step.bin")
+    outcome = OptDriver(precision_pipeline("fp16-state")).process(program)
+    assert not outcome.failed, outcome.diagnostics
+    loaded = jax.export.deserialize(bytearray(outcome.data or b""))
+    zeros = jax.tree.map(
+        lambda leaf: np.zeros(leaf.shape, leaf.dtype), jax.tree.unflatten(loaded.in_tree, loaded.in_avals)
+    )
+    state = jax.tree.leaves(loaded.call(*zeros[0]))
+    assert [leaf.dtype for leaf in state] == [aval.dtype for aval in loaded.out_avals]
+    assert {str(leaf.dtype) for leaf in jax.tree.leaves(zeros[0][0])} == {"float16", "float32"}  # data and scales
+
+
+# --- the policy ---------------------------------------------------------------------------------------------------
+
+
+def test_every_preset_is_its_own_text() -> None:
+    for name, preset in PRESETS.items():
+        assert parse_precision(name) == preset
+        before, after = passes_around_scalify(preset)
+        assert len(before) == 1 + bool(preset.rescaling) and len(after) == preset.fp8_products
+
+
+def test_a_policy_that_is_no_preset_reaches_the_cast() -> None:
+    policy = PrecisionPolicy(compute="bf16", parameters="f16", gradients="f32", moments="bf16", keep=("*softmax*",))
+    (cast,), _ = passes_around_scalify(policy)
+    chosen = cast.policy()  # type: ignore[attr-defined]
+    assert (chosen.compute, chosen.parameters, chosen.gradients, chosen.moments) == ("bf16", "f16", "f32", "bf16")
+    assert cast.keep == ("*softmax*",)  # type: ignore[attr-defined]
+
+
+def test_an_amd_target_takes_its_own_formats() -> None:
+    chosen = parse_precision("fp8 target=mi300x")
+    _, (dots,) = passes_around_scalify(chosen)
+    assert chosen.gradients == "f8E5M2FNUZ" and dots.formats == "fnuz"  # type: ignore[attr-defined]
