@@ -171,10 +171,11 @@ def logits(config: GPT2Config, parameters: Parameters, tokens: jax.Array, key: j
     keys = iter([None] * (3 * config.layers + 1) if key is None else jax.random.split(key, 3 * config.layers + 1))
     x = parameters["token_embedding"][tokens] + parameters["position_embedding"][: tokens.shape[1]]
     x = _drop(config, next(keys), x)
-    for block in parameters["blocks"]:
-        attended = _attention(config, block, _layer_norm(config, block["attention_norm"], x), next(keys))
-        x = x + _drop(config, next(keys), attended)
-        x = x + _drop(config, next(keys), _mlp(config, block, _layer_norm(config, block["mlp_norm"], x)))
+    for i, block in enumerate(parameters["blocks"]):
+        with jax.named_scope(f"block_{i}"):
+            attended = _attention(config, block, _layer_norm(config, block["attention_norm"], x), next(keys))
+            x = x + _drop(config, next(keys), attended)
+            x = x + _drop(config, next(keys), _mlp(config, block, _layer_norm(config, block["mlp_norm"], x)))
     x = _layer_norm(config, parameters["final_norm"], x)
     head = parameters["token_embedding"].T if config.tied_head else parameters["head"]
     return x @ head

@@ -32,6 +32,11 @@ class Scope:
     cache: dict[Any, Any] = dataclasses.field(default_factory=dict[Any, Any])
     emitted: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
 
+    @property
+    def is_isolated(self) -> bool:
+        """Whether the block, or one around it, computes on single elements (a reducer, a comparator)."""
+        return self.isolated or (self.parent is not None and self.parent.is_isolated)
+
 
 class Emitter:
     """Creates operations at the current insertion point of one function."""

@@ -40,3 +40,6 @@ class ScalifyOptions:
     on_unsupported: Literal["error", "unscale"] = "error"
     # Stamp the chosen rule and scale on every operation as `scalify.rule` and `scalify.scale` attributes.
     print_rules: bool = False
+    # Leave a mark behind every scaled tensor, for `--scalify-instrument`. A marked tensor's data are kept where the
+    # program itself would need its value only.
+    mark_tensors: bool = False

@@ -59,6 +59,8 @@ def scalify_in_place(
         add_scale_arguments(rewriter, selection, options)
         terminator = rewriter.block(function.regions[0].blocks[0])
         rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
+        if options.mark_tensors:
+            rewriter.mark_arguments()
         add_scale_results(rewriter, terminator, options)
         rewriter.finish()
         if remarks is not None:

@@ -11,6 +11,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.emitter import Emitter, Scope
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.facts import FactFinder
+from scalify_hlo.marks import ScaledTensor, add_mark
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.options import ScalifyOptions
@@ -145,6 +146,22 @@ class Rewriter:
             self._unsupported(rewrite, str(unsupported))
         if self.options.print_rules and not rewrite.erased:
             rewrite.stamp(rule.family if rule else "unscaled")
+        if self.options.mark_tensors and not emit.scope.is_isolated:
+            with rewrite.after():
+                for result in op.results:
+                    self._mark(result, op.location, name)
+
+    def mark_arguments(self) -> None:
+        """Leave a mark for every scaled argument of the function."""
+        for argument in self.function.regions[0].blocks[0].arguments:
+            self._mark(argument, argument.location, "argument")
+
+    def _mark(self, value: ir.Value, location: ir.Location, operation: str) -> None:
+        found = self.scaled.get(value)
+        if found is not None:
+            name = location.name_str if isinstance(location, ir.NameLoc) else operation
+            tensor = ScaledTensor(name, found.data, self.emit.scale_value(found.scale))
+            add_mark(tensor, location, self.emit.ip, operation)
 
     def _to_one_scale(self, rewrite: OpRewrite) -> None:
         """Bring operands whose scale has a shape to a scale of rank 0, for a rule that knows no other."""

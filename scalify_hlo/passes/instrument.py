@@ -11,29 +11,20 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.bindings import ir, passmanager, register_inliner
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.globs import matches
 from scalify_hlo.health_layout import MAXIMA, NAMES, SUMS
+from scalify_hlo.marks import ScaledTensor, is_mark, mark_tensors
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.statistics import Statistics, combine, nothing, statistics
 from scalify_hlo.signature import public_function
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
-MARKER = "scalify.tensor"
 _FORMATS = tuple(name for name in FLOAT_RANGE if name not in ("f64", "f8E8M0FNU"))
-
-
-@dataclasses.dataclass(frozen=True)
-class ScaledTensor:
-    """A tensor as a pair of SSA values; `scale` (rank 0, or the rank of the data) is None where it has none."""
-
-    name: str
-    data: ir.Value
-    scale: ir.Value | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,12 +74,6 @@ class Instrument(Pass):
 # --- marks --------------------------------------------------------------------------------------------------------
 
 
-def mark_tensors(tensors: Sequence[ScaledTensor]) -> None:
-    """Mark (data, scale) pairs, each where both are known. Needs a current context and location."""
-    for tensor in tensors:
-        _mark(tensor)
-
-
 def mark_floats(module: ir.Module) -> None:
     """Mark the float results, of rank 1 and more, of every operation but constants and movements of them."""
     calls = CallGraph(module)
@@ -101,17 +86,12 @@ def mark_floats(module: ir.Module) -> None:
             for result in op.results:
                 info = tensor_info(result.type)
                 if info.is_float and info.rank > 0 and info.is_static and op.name != "func.call":
-                    _mark(ScaledTensor(names.full_name(op) or op.name, result))
+                    mark_tensors([ScaledTensor(names.full_name(op) or op.name, result)])
 
 
 def marks(module: ir.Module) -> list[ir.Operation]:
     """The marks in a module, in program order."""
     return [op for function in CallGraph(module).functions.values() for op in walk(function) if is_mark(op)]
-
-
-def is_mark(op: ir.Operation) -> bool:
-    """Whether an operation marks a tensor to be watched."""
-    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == MARKER
 
 
 # Operations whose regions compute on elements, not on tensors.
@@ -121,31 +101,6 @@ _ELEMENT_BODIES = frozenset(
         "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map", "all_reduce", "reduce_scatter",
     )
 )  # fmt: skip
-
-
-def _mark(tensor: ScaledTensor) -> None:
-    operands = [tensor.data] if tensor.scale is None else [tensor.data, tensor.scale]
-    attributes = {
-        "call_target_name": ir.StringAttr.get(MARKER),
-        "has_side_effect": ir.BoolAttr.get(True),
-        NAMES: ir.StringAttr.get(tensor.name),
-    }
-    op = defining_op(tensor.data)
-    location = op.location if op is not None else ir.BlockArgument(tensor.data).location
-    ir.Operation.create(
-        "stablehlo.custom_call", [], operands, attributes, loc=location, ip=_after_all(operands)
-    )  # fmt: skip
-
-
-def _after_all(values: Sequence[ir.Value]) -> ir.InsertionPoint:
-    """Right after the later of the first value and those of its block."""
-    last = defining_op(values[0])
-    block = ir.BlockArgument(values[0]).owner if last is None else last.block
-    for value in values[1:]:
-        op = defining_op(value)
-        if op is not None and op.block == block and (last is None or last.is_before_in_block(op)):
-            last = op
-    return ir.InsertionPoint.at_block_begin(block) if last is None else ir.InsertionPoint.after(last)
 
 
 # --- lowering -----------------------------------------------------------------------------------------------------

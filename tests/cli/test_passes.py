@@ -108,6 +108,7 @@ VALUES = {
     "on-unsupported": "unscale",
     "slack": "0.5",
     "print-rules": "true",
+    "mark-tensors": "true",
 }
 
 

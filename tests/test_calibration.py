@@ -1,0 +1,101 @@
+"""The calibration report measures what the rewritten program computes."""
+
+import json
+import math
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import calibration
+from benchmarks.calibration_measure import Tensor, measure
+from benchmarks.models.catalogue import MODELS
+from benchmarks.models.training import Model
+
+
+def _loss(parameters: dict[str, jax.Array], batch: jax.Array) -> jax.Array:
+    with jax.named_scope("block_0"):
+        return jnp.mean(jnp.square(batch @ parameters["w"]))
+
+
+def _linear() -> Model:
+    generator = np.random.default_rng(0)
+    weights = (32 * generator.normal(size=(16, 4))).astype(np.float32)
+    return Model("linear", {"w": weights}, _loss, generator.normal(size=(64, 16)).astype(np.float32))
+
+
+def _named(tensors: tuple[Tensor, ...], operation: str, direction: str) -> Tensor:
+    return next(t for t in tensors if t.operation == operation and t.direction == direction)
+
+
+def test_data_and_scales_are_those_of_the_program() -> None:
+    found = measure(_linear(), "f32", "rms")
+    product = _named(found.tensors, "dot_general", "forward")
+    assert (product.layer, product.family, product.elements) == (0, "contraction", 256)
+    # RMS of the product: 32 sqrt(16) = 2^7
+    assert product.log2_rms is not None and product.log2_scale is not None and product.log2_true is not None
+    assert product.log2_rms + product.log2_scale == pytest.approx(product.log2_true, abs=0.01)
+    assert product.log2_true == pytest.approx(7, abs=0.3)
+    assert max(t.error for t in found.tensors if t.error is not None) < 1e-5
+    assert found.loss == pytest.approx(found.true_loss, rel=1e-6)
+
+
+@pytest.mark.parametrize(("scales", "expected"), [("rms", 0.0), ("one", 5.0)])
+def test_parameters_enter_at_the_scales_asked_for(scales: calibration.Scales, expected: float) -> None:
+    found = measure(_linear(), "f32", scales)
+    weights = next(t for t in found.tensors if t.direction == "argument" and "parameters" in t.name)
+    assert weights.log2_rms == pytest.approx(expected, abs=0.6)
+    assert weights.log2_true == pytest.approx(5, abs=0.2)
+
+
+def test_an_overflow_of_the_data_is_counted() -> None:
+    model = _linear()
+    big = {"w": model.parameters["w"] * np.float32(2.0**8)}
+    lost = measure(Model("linear", big, _loss, model.batch), "f16", "one").tensors
+    assert any(t.overflows for t in lost)
+    kept = measure(Model("linear", big, _loss, model.batch), "f16", "rms").tensors
+    assert not any(t.overflows for t in kept if t.direction == "forward")
+
+
+def test_optimiser_state_is_carried_as_pairs_over_steps() -> None:
+    found = measure(_linear(), "f32", "rms", steps=3)
+    moments = [t for t in found.tensors if t.direction == "argument" and "moment" in t.name]
+    assert len(moments) == 2
+    assert all(t.log2_rms is not None for t in moments)
+    assert found.loss == pytest.approx(found.true_loss, rel=1e-5)
+
+
+def test_slopes_follow_the_depth() -> None:
+    base = next(t for t in measure(_linear(), "f32", "rms").tensors if t.layer == 0)
+    deep = [Tensor(**{**base.__dict__, "layer": i, "log2_rms": 0.5 * i}) for i in range(4)]
+    (slope,) = calibration.slopes(deep)
+    assert (slope.slope, slope.first, slope.last) == (0.5, 0.0, 1.5)
+
+
+@pytest.mark.parametrize("name", ["llama", "lstm", "resnet", "vit"])
+def test_models_run_in_both_types(name: str) -> None:
+    sizes = {"lstm": {"context": 8}, "resnet": {"size": 8, "width": 4}}.get(name, {"width": 16})
+    model = MODELS[name](1, batch=2, **sizes)
+    values = [
+        float(model.loss(jax.tree.map(lambda x, kind=kind: jnp.asarray(x, kind), model.parameters),
+                         jax.tree.map(lambda x, kind=kind: jnp.asarray(x, kind if x.dtype == np.float32 else x.dtype),
+                                      model.batch)))
+        for kind in (jnp.float32, jnp.float16)
+    ]  # fmt: skip
+    assert all(math.isfinite(value) for value in values)
+    assert values[0] == pytest.approx(values[1], rel=0.02)
+
+
+def test_command_writes_tables_and_numbers(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(calibration.MODELS, "vit", lambda _layers: _linear())
+    out = tmp_path / "numbers.json"
+    result = CliRunner().invoke(calibration.main, ["--model", "vit", "--out", str(out)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert "| contraction" in result.output
+    assert "within 2^±8" in result.output
+    numbers = json.loads(out.read_text())
+    assert numbers["settings"]["model"] == "vit"
+    assert numbers["all"]["within"] <= 1
