@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Literal
 
 import jax
+import jax.core
 import jax.numpy as jnp
 
 from scalify_hlo.frontend.conversion import is_float_array
@@ -23,6 +24,7 @@ from scalify_hlo.frontend.powers_of_two import Pow2RoundMode, clip_scale, pow2_r
 from scalify_hlo.frontend.primitives import get_data_and_scale, set_scaling
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, is_scaled
 from scalify_hlo.frontend.statistics import Statistic, magnitude
+from scalify_hlo.frontend.tracing import is_tracing_scalified
 
 GradientRescaling = Literal["l1", "l2", "max"]
 
@@ -95,6 +97,8 @@ def rescale_state(tree: Any, statistic: Statistic = "rms") -> Any:
 def _rescale(x: Any, statistic: Statistic, due: Any = None) -> Any:
     if not (is_scaled(x) or is_float_array(x)):
         return x
+    if not (is_scaled(x) or isinstance(x, jax.core.Tracer) or is_tracing_scalified()):
+        return x  # an array at hand, outside of the transform
     data, scale = get_data_and_scale(x)
     data, scale = jax.lax.stop_gradient((data, scale))
     # One statistic for each element of the scale.
