@@ -95,10 +95,8 @@ def rescale_state(tree: Any, statistic: Statistic = "rms") -> Any:
 
 
 def _rescale(x: Any, statistic: Statistic, due: Any = None) -> Any:
-    if not (is_scaled(x) or is_float_array(x)):
+    if not (is_scaled(x) or is_float_array(x)) or _stays_plain(x):
         return x
-    if not (is_scaled(x) or isinstance(x, jax.core.Tracer) or is_tracing_scalified()):
-        return x  # an array at hand, outside of the transform
     data, scale = get_data_and_scale(x)
     data, scale = jax.lax.stop_gradient((data, scale))
     # One statistic for each element of the scale.
@@ -110,6 +108,11 @@ def _rescale(x: Any, statistic: Statistic, due: Any = None) -> Any:
         factor = jax.lax.cond(due, measure, lambda _: jnp.ones(scale.shape, SCALE_DTYPE), data)
     result = set_scaling(x, clip_scale(scale.astype(SCALE_DTYPE) * factor))
     return ScaledArray(result.data, result.scale.astype(x.scale.dtype)) if is_scaled(x) else result
+
+
+def _stays_plain(x: Any) -> bool:
+    """Whether x is a plain array at hand, outside of any transform."""
+    return not (is_scaled(x) or isinstance(x, jax.core.Tracer) or is_tracing_scalified())
 
 
 def rescaling_factor(data: Any, statistic: Statistic = "rms", axes: tuple[int, ...] | None = None) -> Any:

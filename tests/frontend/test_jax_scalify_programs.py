@@ -240,7 +240,7 @@ def test_cifar_in_f16():
     (False, np.float32, 1.0), (True, np.float32, 1.0), (True, np.float16, 0.2),
 ])  # fmt: skip
 def test_cifar_with_optax(use_scalify, dtype, param_scale):
-    """In f32 the optimizer state may be plain at first, although the parameters are scaled; in f16 it would underflow."""
+    """In f32 the optimizer state may be plain at first though the parameters are scaled; in f16 it would underflow."""
     optax = pytest.importorskip("optax", reason="optax is not installed")
     scalify = jsa.scalify if use_scalify else lambda f: f
     params = jax.tree_util.tree_map(lambda v: v.astype(dtype), init_random_params(param_scale))
