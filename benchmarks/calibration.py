@@ -125,8 +125,8 @@ def _cells(s: Summary) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-_TENSOR = ("#", "operation", "part", "block", "used", "elements", "log2 rms", "largest", "scale", "true", "zeros",
-           "error", "name")  # fmt: skip
+_TENSOR = ("#", "operation", "part", "block", "used", "elements", "log2 rms", "estimate", "surprise",
+           "largest", "scale", "true", "zeros", "error", "name")  # fmt: skip
 
 
 def listed(tensors: Iterable[Tensor]) -> str:
@@ -134,7 +134,8 @@ def listed(tensors: Iterable[Tensor]) -> str:
     rows = [
         (
             f"{t.index}", t.operation, t.direction, "" if t.layer is None else f"{t.layer}", "yes" if t.used else "no",
-            f"{t.elements}", _power(t.log2_rms), _power(t.log2_largest), _power(t.log2_scale), _power(t.log2_true),
+            f"{t.elements}", _power(t.log2_rms), _power(t.log2_estimate), f"{t.surprise:+.1f}",
+            _power(t.log2_largest), _power(t.log2_scale), _power(t.log2_true),
             f"{t.zeros:.1%}", "" if t.error is None else f"{t.error:.1e}", t.name[-60:],
         )
         for t in tensors
@@ -187,6 +188,11 @@ def report(found: Measurement, count: int) -> str:
     for part in ("forward", "backward", "optimiser"):
         chosen = worst((t for t in tensors if t.direction == part), count)
         parts.append(f"Furthest from unit size, {part}:\n{listed(chosen)}")
+    surprising = sorted((t for t in tensors if t.direction != "argument"), key=lambda t: -abs(t.surprise))
+    chosen = {(t.place, t.operation, t.direction): t for t in reversed(surprising)}
+    parts.append(
+        f"Where an estimate goes wrong:\n{listed(sorted(chosen.values(), key=lambda t: -abs(t.surprise))[:count])}"
+    )
     errors = sorted((t for t in tensors if t.error is not None), key=lambda t: -(t.error or 0.0))
     parts.append(f"Largest error against f64:\n{listed(errors[:count])}")
     parts.append(f"loss {found.loss:.6g}, in f64 {found.true_loss:.6g}")

@@ -19,7 +19,7 @@ from scalify_hlo.execution.inputs import Split, rewritten_arguments, split_scale
 from scalify_hlo.execution.modules import as_module, operations
 from scalify_hlo.execution.promote import promote_to_f64
 from scalify_hlo.execution.signature import entry_signature, pair_arguments, pair_results
-from scalify_hlo.marks import OPERATION, is_mark
+from scalify_hlo.marks import ESTIMATE, OPERATION, is_mark
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.registry import rules
 
@@ -42,7 +42,8 @@ class Tensor:
     log2_largest: exponent of the largest finite datum; None likewise. zeros: share of the elements that are 0.
     subnormal: share of the elements that are not 0 but below f16's smallest normal number.
     wrong: elements that are not finite though they are in f64.
-    log2_scale: None for a scale of 0.
+    log2_scale: None for a scale of 0. log2_estimate: of the RMS, as the rules expect it.
+    surprise: log2_rms - log2_estimate, less that of the operand that comes closest to it: how wrong this rule was.
     log2_true: log2 of the RMS of the tensor in f64. error: RMS of data * scale - f64, relative to that; None for zeros.
     """
 
@@ -61,6 +62,8 @@ class Tensor:
     subnormal: float
     wrong: int
     log2_scale: float | None
+    log2_estimate: float | None
+    surprise: float
     log2_true: float | None
     error: float | None
 
@@ -102,7 +105,7 @@ def measure(model: Model, dtype: str, scales: Scales, *, steps: int = 1,
     step = jax.jit(lambda state, batch, rate: adam(model.loss, state, batch, rate))
     text = jax.export.export(step)(*jax.tree.map(spec, arguments)).mlir_module()
     original = as_module(text)
-    names = _number(original)
+    names, operands = _number(original)
     rewritten = as_module(original.operation.get_asm(enable_debug_info=True))
     rewrite_module(rewritten, dataclasses.replace(options, mark_tensors=True))
 
@@ -119,7 +122,7 @@ def measure(model: Model, dtype: str, scales: Scales, *, steps: int = 1,
 
     reference = _Reference()
     true = Eager(promote_to_f64(original), reference)([_value(split) for split in splits])
-    recorder = _Recorder(reference, names, _used(rewritten), plain)
+    recorder = _Recorder(reference, names, operands, _used(rewritten))
     recorder.arguments = {spec.name: _value(split) for spec, split in zip(plain.arguments, splits, strict=True)}
     program.observer = recorder
     results = program(inputs)
@@ -147,15 +150,18 @@ def _value(split: Split) -> Any:
 # --- names --------------------------------------------------------------------------------------------------------
 
 
-def _number(module: ir.Module) -> dict[str, str]:
-    """Give every operation a location of its own, "#12"; what each was called."""
+def _number(module: ir.Module) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Give every operation a location of its own, "#12"; what each was called, and where its operands come from."""
     names: dict[str, str] = {}
+    operands: dict[str, list[str]] = {}
     with module.context:
         for i, op in enumerate(operations(module)):
             key = f"#{i}"
             names[key] = own_name(op)
             op.location = ir.Location.name(key)
-    return names
+            sources = [v.location if isinstance(v.owner, ir.Block) else v.owner.location for v in op.operands]
+            operands[key] = [source.name_str for source in sources if isinstance(source, ir.NameLoc)]
+    return names, operands
 
 
 _LAYER = re.compile(r"block_(\d+)|\['blocks'\]\[(\d+)\]")
@@ -203,11 +209,13 @@ def _fits(array: Any) -> bool:
 class _Recorder:
     """Takes the statistics of the marks that it sees."""
 
-    def __init__(self, reference: _Reference, names: dict[str, str], used: "set[ir.Operation]", plain: Any):
+    def __init__(self, reference: _Reference, names: dict[str, str], operands: dict[str, list[str]],
+                 used: "set[ir.Operation]"):  # fmt: skip
         self.reference = reference
         self.names = names
+        self.operands = operands
         self.used = used
-        self.plain = plain
+        self.gaps: dict[str, float] = {}
         self.arguments: dict[str, Any] = {}
         self.tensors: dict[Any, Tensor] = {}
         self.times: Counter[Any] = Counter()
@@ -255,6 +263,11 @@ class _Recorder:
             if true_rms:
                 value = (x * scale.astype(np.float64))[both]
                 error = float(np.sqrt(np.mean((value - exact) ** 2))) / true_rms
+        estimate = _log2(ir.FloatAttr(op.attributes[ESTIMATE]).value)
+        gap = (_log2(rms) or 0.0) - (estimate or 0.0) if rms else 0.0
+        self.gaps[_key(op)] = gap
+        surprise = gap - min((self.gaps.get(source, 0.0) for source in self.operands.get(_key(op), ())),
+                             key=lambda g: abs(gap - g), default=0.0)  # fmt: skip
         family = "argument" if operation == "argument" else self.families.get(f"stablehlo.{operation}", operation)
         return Tensor(
             index=len(self.tensors), name=name, operation=operation, family=family,
@@ -262,7 +275,8 @@ class _Recorder:
             elements=x.size, log2_rms=_log2(rms), log2_largest=_log2(float(size.max(initial=0.0))),
             zeros=float((x == 0).mean()) if x.size else 0.0,
             subnormal=float(((size > 0) & (size < 2.0**F16_LOW)).sum()) / max(x.size, 1),
-            wrong=wrong, log2_scale=_log2(float(np.max(scale, initial=0.0))), log2_true=_log2(true_rms or 0.0),
+            wrong=wrong, log2_scale=_log2(float(np.max(scale, initial=0.0))),
+            log2_estimate=estimate, surprise=round(surprise, 2), log2_true=_log2(true_rms or 0.0),
             error=error,
         )  # fmt: skip
 

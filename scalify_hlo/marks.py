@@ -13,6 +13,8 @@ from scalify_hlo.health_layout import NAMES
 MARKER = "scalify.tensor"
 # The operation of the original program whose result is watched.
 OPERATION = "scalify.operation"
+# The root mean square of the data as the rules estimate it.
+ESTIMATE = "scalify.estimate"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,10 +35,13 @@ def mark_tensors(tensors: Sequence[ScaledTensor]) -> None:
         add_mark(tensor, place, _after_all(operands))
 
 
-def add_mark(tensor: ScaledTensor, location: ir.Location, ip: ir.InsertionPoint, operation: str = "") -> ir.Operation:
+def add_mark(
+    tensor: ScaledTensor, location: ir.Location, ip: ir.InsertionPoint, operation: str = "", estimate: float = 1.0
+) -> ir.Operation:
     """Mark one tensor at an insertion point.
 
     operation: name of the operation that the tensor is the result of, "" where it is not known.
+    estimate: root mean square that the data are expected to have.
     """
     attributes = {
         "call_target_name": ir.StringAttr.get(MARKER),
@@ -45,6 +50,7 @@ def add_mark(tensor: ScaledTensor, location: ir.Location, ip: ir.InsertionPoint,
     }
     if operation:
         attributes[OPERATION] = ir.StringAttr.get(operation)
+        attributes[ESTIMATE] = ir.FloatAttr.get(ir.F64Type.get(), estimate)
     return ir.Operation.create("stablehlo.custom_call", [], _operands(tensor), attributes, loc=location, ip=ip)
 
 

@@ -161,7 +161,7 @@ class Rewriter:
         if found is not None:
             name = location.name_str if isinstance(location, ir.NameLoc) else operation
             tensor = ScaledTensor(name, found.data, self.emit.scale_value(found.scale))
-            add_mark(tensor, location, self.emit.ip, operation)
+            add_mark(tensor, location, self.emit.ip, operation, found.moments.rms)
 
     def _to_one_scale(self, rewrite: OpRewrite) -> None:
         """Bring operands whose scale has a shape to a scale of rank 0, for a rule that knows no other."""
