@@ -15,7 +15,7 @@ from scalify_hlo import rewrite_module
 from scalify_hlo.analysis.name_stack import direction_of, own_name
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution.eager import Eager
-from scalify_hlo.execution.inputs import Split, rewritten_arguments, split_scales
+from scalify_hlo.execution.inputs import ZERO_EXPONENT, Split, rewritten_arguments
 from scalify_hlo.execution.modules import as_module, operations
 from scalify_hlo.execution.promote import promote_to_f64
 from scalify_hlo.execution.signature import entry_signature, pair_arguments, pair_results
@@ -43,7 +43,7 @@ class Tensor:
     subnormal: share of the elements that are not 0 but below f16's smallest normal number.
     wrong: elements that are not finite though they are in f64.
     log2_scale: None for a scale of 0. log2_estimate: of the RMS, as the rules expect it.
-    surprise: log2_rms - log2_estimate, less that of the operand that comes closest to it: how wrong this rule was.
+    surprise: log2_rms - log2_estimate, less what it inherits of that from the operands: how wrong this rule was.
     log2_true: log2 of the RMS of the tensor in f64. error: RMS of data * scale - f64, relative to that; None for zeros.
     """
 
@@ -133,9 +133,17 @@ def measure(model: Model, dtype: str, scales: Scales, *, steps: int = 1,
 def _splits(arguments: Any, scales: Scales, dtype: "np.dtype[Any]") -> list[Split]:
     splits: list[Split] = []
     for path, leaf in jax.tree_util.tree_flatten_with_path(arguments)[0]:
-        parameter = jax.tree_util.keystr(path).startswith("[0]['parameters']")
-        (split,) = split_scales([np.asarray(leaf)], "one" if parameter and scales == "one" else "rms")
-        splits.append(Split(split.data.astype(dtype), split.scale) if split.scale is not None else split)
+        array = np.asarray(leaf)
+        if array.dtype != np.float32:
+            splits.append(Split(array, None))
+            continue
+        mean_square = float(np.mean(array.astype(np.float64) ** 2))
+        exponent = round(0.5 * math.log2(mean_square)) if mean_square else ZERO_EXPONENT
+        if scales == "one" and jax.tree_util.keystr(path).startswith("[0]['parameters']"):
+            exponent = 0
+        data = np.ldexp(array.astype(np.float64), -exponent if mean_square else 0)
+        with np.errstate(over="ignore"):
+            splits.append(Split(data.astype(dtype), np.asarray(np.ldexp(1.0, exponent), np.float32)))
     return splits
 
 
@@ -266,8 +274,8 @@ class _Recorder:
         estimate = _log2(ir.FloatAttr(op.attributes[ESTIMATE]).value)
         gap = (_log2(rms) or 0.0) - (estimate or 0.0) if rms else 0.0
         self.gaps[_key(op)] = gap
-        surprise = gap - min((self.gaps.get(source, 0.0) for source in self.operands.get(_key(op), ())),
-                             key=lambda g: abs(gap - g), default=0.0)  # fmt: skip
+        gaps = [self.gaps.get(source, 0.0) for source in self.operands.get(_key(op), ())]
+        surprise = gap - _inherited(operation, gaps, gap)
         family = "argument" if operation == "argument" else self.families.get(f"stablehlo.{operation}", operation)
         return Tensor(
             index=len(self.tensors), name=name, operation=operation, family=family,
@@ -279,6 +287,17 @@ class _Recorder:
             log2_estimate=estimate, surprise=round(surprise, 2), log2_true=_log2(true_rms or 0.0),
             error=error,
         )  # fmt: skip
+
+
+def _inherited(operation: str, gaps: list[float], gap: float) -> float:
+    """The part of an estimate's error (log2) that comes from the operands' errors."""
+    if operation in ("multiply", "dot_general", "convolution"):
+        return sum(gaps)
+    if operation == "divide":
+        return gaps[0] - gaps[1] if len(gaps) == 2 else sum(gaps)
+    if operation in ("sqrt", "rsqrt"):
+        return sum(gaps) / (2 if operation == "sqrt" else -2)
+    return min(gaps, key=lambda g: abs(gap - g), default=0.0)
 
 
 def _key(op: ir.Operation) -> str:

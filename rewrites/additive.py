@@ -106,7 +106,10 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int)
     """Add two scaled values at the larger scale."""
     scale = combined(r, (0, 1), (x, y))
     a, b = (relative(member, scale) for member in (x, y))
-    moments = a.plus(b, sign)
+    # At a run-time maximum, which of the two is larger is not known. Counting both as full would double the estimate
+    # with every second sum of a residual stream, to which blocks add little; N equal terms grow by sqrt(N) unseen.
+    unlike = all(member.scale.factors != scale.factors for member in (x, y))
+    moments = larger(a, b) if unlike else a.plus(b, sign)
     if x.data == y.data and x.scale == y.scale and sign > 0:
         moments = a.times(2)
     finish_combined(r, scale, moments)
@@ -117,6 +120,13 @@ def relative(member: ScaledValue, scale: Scale) -> Moments:
     if member.scale.factors == scale.factors:
         return member.moments.shifted(member.scale.exponent - scale.exponent)
     return member.centred
+
+
+def larger(a: Moments, b: Moments) -> Moments:
+    """Moments of the larger of two values; with a mean or a sign if both have it."""
+    found = max(a, b, key=lambda moments: moments.rms)
+    agree = a.mean * b.mean > 0
+    return Moments(found.rms, found.mean if agree else 0.0, a.nonnegative and b.nonnegative)
 
 
 def finish_combined(r: OpRewrite, scale: Scale, moments: Moments = UNIT, index: int = 0) -> None:

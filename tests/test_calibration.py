@@ -99,3 +99,24 @@ def test_command_writes_tables_and_numbers(tmp_path: pathlib.Path, monkeypatch: 
     numbers = json.loads(out.read_text())
     assert numbers["settings"]["model"] == "vit"
     assert numbers["all"]["within"] <= 1
+
+
+def _residual(parameters: dict[str, jax.Array], batch: jax.Array) -> jax.Array:
+    """A stream of size 1 to which every block adds an eighth."""
+    x = batch
+    for i in range(12):
+        with jax.named_scope(f"block_{i}"):
+            x = x + x @ parameters["w"][i]
+    return jnp.mean(jnp.square(x))
+
+
+@pytest.mark.parametrize("scales", ["rms", "one"])
+def test_a_residual_stream_keeps_its_size_at_any_depth(scales: calibration.Scales) -> None:
+    generator = np.random.default_rng(0)
+    weights = (generator.normal(size=(12, 16, 16)) / 32).astype(np.float32)
+    batch = generator.normal(size=(64, 16)).astype(np.float32)
+    found = measure(Model("residual", {"w": weights}, _residual, batch), "f16", scales).tensors
+    for direction in ("forward", "backward"):
+        stream = [t.log2_rms for t in found if t.operation == "add" and t.direction == direction and t.elements == 1024]
+        assert len(stream) >= 11
+        assert max(stream) - min(stream) < 2
