@@ -106,10 +106,9 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int)
     """Add two scaled values at the larger scale."""
     scale = combined(r, (0, 1), (x, y))
     a, b = (relative(member, scale) for member in (x, y))
-    # At a run-time maximum, which of the two is larger is not known. Counting both as full would double the estimate
-    # with every second sum of a residual stream, to which blocks add little; N equal terms grow by sqrt(N) unseen.
-    unlike = all(member.scale.factors != scale.factors for member in (x, y))
-    moments = larger(a, b) if unlike else a.plus(b, sign)
+    # Of unlike scales, which of the two values is larger is known at run time only. Counting both as full would double
+    # the estimate with every second sum of a residual stream, to which blocks add little.
+    moments = a.plus(b, sign) if x.scale.factors == y.scale.factors else larger(a, b)
     if x.data == y.data and x.scale == y.scale and sign > 0:
         moments = a.times(2)
     finish_combined(r, scale, moments)
