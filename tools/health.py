@@ -5,12 +5,15 @@ import os
 import click
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.execution.modules import clone
 from scalify_hlo.files import display_name, write_output
 from scalify_hlo.health import report_html, table
+from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.instrument import Instrument
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serialization import parse
 
-from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, read_program, version_text
+from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
 
 EPILOG = """
 Arguments are drawn from --seed; those of a rewritten program as (data, scale) pairs of the same values. rms, amax and
@@ -22,23 +25,39 @@ beyond its largest or NaN.
 @click.command("scalify-health", cls=ToolCommand, epilog=EPILOG, context_settings=CONTEXT_SETTINGS)
 @click.argument("input_path", metavar="[INPUT]", default="-")
 @flags_of(Instrument, "options")
+@click.option("--rewrite", is_flag=True, help="Rewrite INPUT first, and draw it as it was in grey.")
+@precision_option
 @click.option("--before", metavar="FILE", help="Another form of the program, drawn in grey in the HTML report.")
 @click.option("--html", "html_path", metavar="FILE", help="Write a page with a histogram of exponents per tensor.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the arguments.")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
-def main(input_path: str, options: Instrument, before: str | None, html_path: str | None, seed: int) -> int:
+def main(
+    input_path: str,
+    options: Instrument,
+    rewrite: bool,
+    precision: str | None,
+    before: str | None,
+    html_path: str | None,
+    seed: int,
+) -> int:
     """Run INPUT on XLA:CPU with statistics of its tensors' data, and print them.
 
     INPUT (- or nothing is stdin) is MLIR text, MLIR bytecode, a StableHLO portable artifact or a serialised
-    jax.export.Exported; as it is, or rewritten by scalify-opt.
+    jax.export.Exported; as it is, or rewritten by scalify-opt, or with --rewrite or --precision to be rewritten now,
+    which is the way to see data and scale of every tensor.
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.execution.measure import measure  # imports jax: not for --help
 
-    tensors = measure(_load(input_path), options, seed)
+    module = _load(input_path)
+    original = clone(module) if rewrite or precision is not None else None
+    if original is not None:
+        precision_pipeline(precision, ScalifyOptions(mark_tensors=True)).run(module, [])
+    tensors = measure(module, options, seed)
     if html_path is not None:
-        earlier = measure(_load(before), options, seed) if before is not None else []
+        earlier = original if before is None else _load(before)
+        earlier = measure(earlier, options, seed) if earlier is not None else []
         write_output(html_path, report_html(tensors, earlier, title=display_name(input_path)).encode())
     if html_path != "-":
         click.echo(table(tensors))

@@ -1,6 +1,6 @@
 """Small StableHLO building blocks. All need a current insertion point and location."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.types import tensor_info
@@ -58,19 +58,29 @@ def compare(a: ir.Value, b: ir.Value, direction: str, kind: str = "FLOAT") -> ir
 
 def reduce(x: ir.Value, name: str, initial: float, dimensions: Iterable[int] | None = None) -> ir.Value:
     """A float tensor reduced by `stablehlo.<name>` along some dimensions, by default all."""
-    info = tensor_info(x.type)
+    return reduce_together([(x, name, initial)], dimensions)[0]
+
+
+def reduce_together(
+    parts: Sequence[tuple[ir.Value, str, float]], dimensions: Iterable[int] | None = None
+) -> list[ir.Value]:
+    """Float tensors of one type, each reduced by its `stablehlo.<name>` from its initial value, in one operation."""
+    type_ = parts[0][0].type
+    info = tensor_info(type_)
     dims = list(range(info.rank)) if dimensions is None else list(dimensions)
     if not dims:
-        return x
+        return [x for x, _, _ in parts]
     scalar = tensor_type((), info.element)
     kept = tensor_type([n for d, n in enumerate(info.shape) if d not in dims], info.element)
     attributes = {"dimensions": ir.DenseI64ArrayAttr.get(dims)}
-    reduction = ir.Operation.create("stablehlo.reduce", [kept], [x, splat(scalar, initial)], attributes, regions=1)
-    location = ir.Location.current
-    block = ir.Block.create_at_start(reduction.regions[0], [scalar, scalar], [location, location])
+    operands = [x for x, _, _ in parts] + [splat(scalar, initial) for _, _, initial in parts]
+    reduction = ir.Operation.create("stablehlo.reduce", [kept] * len(parts), operands, attributes, regions=1)
+    count = len(parts)
+    block = ir.Block.create_at_start(reduction.regions[0], [scalar] * 2 * count, [ir.Location.current] * 2 * count)
     with ir.InsertionPoint(block):
-        ir.Operation.create("stablehlo.return", [], [op(name, scalar, *block.arguments)])
-    return reduction.results[0]
+        pairs = zip(block.arguments[:count], block.arguments[count:], parts, strict=True)
+        ir.Operation.create("stablehlo.return", [], [op(name, scalar, a, b) for a, b, (_, name, _) in pairs])
+    return list(reduction.results)
 
 
 def concatenate(parts: list[ir.Value]) -> ir.Value:

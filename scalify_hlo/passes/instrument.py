@@ -8,16 +8,17 @@ one row for each tensor, and the module carries the tensors' names (see `scalify
 """
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.bindings import ir, passmanager, register_inliner
-from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.globs import matches
 from scalify_hlo.health_layout import MAXIMA, NAMES, SUMS
-from scalify_hlo.marks import ScaledTensor, is_mark, mark_tensors
+from scalify_hlo.marks import OPERATION, ScaledTensor, is_mark, mark_tensors
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.statistics import Statistics, combine, nothing, statistics
@@ -42,6 +43,8 @@ class Instrument(Pass):
     exclude: tuple[str, ...] = ()
     # Count underflow and overflow as if the data were to be converted to this type; empty: in their own.
     format: str = ""
+    # Watch also scalars and what only moves, repeats or converts elements, in a rewritten module.
+    movements: bool = False
     # Count exponents too: what the pictures are made of, and most of the time it takes to compile many tensors.
     histogram: bool = True
 
@@ -52,6 +55,7 @@ class Instrument(Pass):
         with module.context, ir.Location.unknown(module.context):
             if not marks(module):
                 mark_floats(module)
+            _mark_fp8_forms(module)
             self._select(module)
             _inline(module)
             main = public_function(module)
@@ -64,7 +68,8 @@ class Instrument(Pass):
         for mark in marks(module):
             name = ir.StringAttr(mark.attributes[NAMES]).value
             names.append(name)
-            if not matches(name, self.include) or matches(name, self.exclude):
+            unwanted = not self.movements and _only_moves(mark)
+            if unwanted or not matches(name, self.include) or matches(name, self.exclude):
                 mark.erase()
         if not marks(module):
             shown = f"; names are {', '.join(sorted(set(names))[:4])}..." if names else ""
@@ -89,10 +94,52 @@ def mark_floats(module: ir.Module) -> None:
                     mark_tensors([ScaledTensor(names.full_name(op) or op.name, result)])
 
 
+def _mark_fp8_forms(module: ir.Module) -> None:
+    """Mark what marked tensors become as operands of FP8 products: the same scale, data clamped and converted."""
+    for mark in marks(module):
+        data, *scale = mark.operands
+        name = ir.StringAttr(mark.attributes[NAMES]).value
+        for value in _fp8_forms(data):
+            form = f"{name} as {tensor_info(value.type).element}"
+            mark_tensors([ScaledTensor(form, value, scale[0] if scale else None)])
+
+
+def _fp8_forms(value: ir.Value) -> list[ir.Value]:
+    """FP8 values that a value is clamped and converted to."""
+    found: list[ir.Value] = []
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name == "stablehlo.clamp" and use.operand_number == 1:
+            found += _fp8_forms(user.results[0])
+        elif user.name == "stablehlo.convert" and tensor_info(user.results[0].type).element.startswith("f8"):
+            found.append(user.results[0])
+    return found
+
+
+def _only_moves(mark: ir.Operation) -> bool:
+    """Whether a mark that the rewriting has left is on a scalar or on what only moves, repeats or converts elements."""
+    if OPERATION not in mark.attributes:
+        return False
+    operation = ir.StringAttr(mark.attributes[OPERATION]).value
+    return operation in _MOVEMENTS or tensor_info(mark.operands[0].type).rank == 0
+
+
+def _source(mark: ir.Operation) -> str:
+    """` (file.py:12)`, where the operation of a mark comes from; empty where that is not known."""
+    found = re.match(r"(?:.*[/\\])?([^/\\]+\.py):(\d+):\d+", describe_location(mark.location))
+    return f" ({found[1]}:{found[2]})" if found else ""
+
+
 def marks(module: ir.Module) -> list[ir.Operation]:
     """The marks in a module, in program order."""
     return [op for function in CallGraph(module).functions.values() for op in walk(function) if is_mark(op)]
 
+
+_MOVEMENTS = frozenset(
+    f"stablehlo.{name}"
+    for name in ("broadcast_in_dim", "concatenate", "convert", "dynamic_slice", "optimization_barrier", "reshape",
+                 "reverse", "slice", "transpose", "while")
+)  # fmt: skip
 
 # Operations whose regions compute on elements, not on tensors.
 _ELEMENT_BODIES = frozenset(
@@ -138,7 +185,7 @@ class _Lowering:
         element = self.element or tensor_info(data.type).element
         with ir.InsertionPoint(mark), mark.location:
             values = statistics(data, scale, element, histogram=self.histogram)
-        row = _Row(ir.StringAttr(mark.attributes[NAMES]).value, values)
+        row = _Row(ir.StringAttr(mark.attributes[NAMES]).value + _source(mark), values)
         mark.erase()
         return row
 

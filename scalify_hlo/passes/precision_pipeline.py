@@ -45,9 +45,9 @@ def passes_around_scalify(precision: Precision) -> tuple[tuple[Pass, ...], tuple
     return (*rescale, _cast(chosen)), (_fp8_dots(chosen),) if chosen.fp8_products else ()
 
 
-def precision_pipeline(precision: Precision, options: ScalifyOptions = ScalifyOptions()) -> Pipeline:
-    """`scalify` with the passes of a precision around it. Raises ScalifyError as `passes_around_scalify`."""
-    before, after = passes_around_scalify(precision)
+def precision_pipeline(precision: Precision | None, options: ScalifyOptions = ScalifyOptions()) -> Pipeline:
+    """`scalify` with the passes of a precision, if any, around it. Raises ScalifyError as `passes_around_scalify`."""
+    before, after = passes_around_scalify(precision) if precision is not None else ((), ())
     return Pipeline((*before, Scalify(**vars(options)), *after))
 
 

@@ -26,14 +26,20 @@ def statistics(data: ir.Value, scale: ir.Value | None, element: str, *, histogra
     zero = _compare(x, 0.0, "EQ")
     small = _compare(x, 2.0**low, "LT")
     fits = _compare(x, limit, "LE")  # false for NaN, which counts as an overflow
-    counts = [
-        _scalar(float(tensor_info(data.type).size)),
-        emit.reduce(emit.op("multiply", x.type, x, x), "add", 0.0),
-        _count(zero),
-        _count(emit.op("and", small.type, small, emit.op("not", zero.type, zero))),
-        _count(emit.op("not", fits.type, fits)),
+    counted = [
+        zero,
+        emit.op("and", small.type, small, emit.op("not", zero.type, zero)),
+        emit.op("not", fits.type, fits),
     ]
-    maxima = [emit.reduce(x, "maximum", 0.0), _scalar(1.0) if scale is None else _largest(scale)]
+    squares, *counts, amax = emit.reduce_together(
+        [
+            (emit.op("multiply", x.type, x, x), "add", 0.0),
+            *((emit.convert(predicate, "f32"), "add", 0.0) for predicate in counted),
+            (x, "maximum", 0.0),
+        ]
+    )
+    counts = [_scalar(float(tensor_info(data.type).size)), squares, *counts]
+    maxima = [amax, _scalar(1.0) if scale is None else _largest(scale)]
     bins = _histogram(x, zero) if histogram else emit.splat(emit.tensor_type((BINS,), "f32"), 0.0)
     sums = emit.concatenate([*map(_as_vector, counts), bins])
     return Statistics(sums, emit.concatenate([*map(_as_vector, maxima)]))
@@ -69,10 +75,6 @@ def _histogram(x: ir.Value, zero: ir.Value) -> ir.Value:
     rows = emit.op("broadcast_in_dim", table, flat, broadcast_dimensions=ir.DenseI64ArrayAttr.get([0]))
     columns = emit.op("iota", table, iota_dimension=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1))
     return emit.reduce(emit.convert(emit.compare(rows, columns, "EQ", "SIGNED"), "f32"), "add", 0.0, [0])
-
-
-def _count(predicate: ir.Value) -> ir.Value:
-    return emit.reduce(emit.convert(predicate, "f32"), "add", 0.0)
 
 
 def _largest(scale: ir.Value) -> ir.Value:

@@ -13,7 +13,10 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.measure import measure
 from scalify_hlo.health import TensorHealth, read_health, report_html, table
 from scalify_hlo.health_layout import BINS, FIRST_EXPONENT
-from scalify_hlo.passes.instrument import Instrument, ScaledTensor, mark_tensors, marks
+from scalify_hlo.marks import ScaledTensor, mark_tensors
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.instrument import Instrument, marks
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 
 Array = np.ndarray[Any, Any]
 
@@ -151,6 +154,64 @@ def test_loops_accumulate_and_branches_count_where_taken() -> None:
     double = by_name["stablehlo.add"]  # 2, 4 and 8
     assert double.elements == 12 and double.mean_square == pytest.approx((4 + 16 + 64) / 3) and double.amax == 8
     assert by_name["stablehlo.negate"].elements == 0 and by_name["stablehlo.abs"].elements == 4
+
+
+def marked_and_scaled(text: str, arrays: list[Array]) -> list[TensorHealth]:
+    """Rewritten with marks, instrumented and run."""
+    with make_context():
+        module = ir.Module.parse(text)
+        precision_pipeline(None, ScalifyOptions(mark_tensors=True)).run(module, [])
+        Instrument(histogram=False).apply(module, [])
+        module.operation.verify()
+        return read_health(module, xla.compile(module)(arrays))
+
+
+def test_tensors_of_a_rewritten_module_are_watched_with_their_scales() -> None:
+    x, w = np.full((4, 16), 3, np.float16), np.full((16, 2), 0.5, np.float16)
+    text = """
+    func.func @main(%x: tensor<4x16xf16>, %w: tensor<16x2xf16>, %s: tensor<f16>) -> (tensor<2x4xf16>, tensor<f16>) {
+      %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+         : (tensor<4x16xf16>, tensor<16x2xf16>) -> tensor<4x2xf16>
+      %z = stablehlo.transpose %y, dims = [1, 0] : (tensor<4x2xf16>) -> tensor<2x4xf16>
+      return %z, %s : tensor<2x4xf16>, tensor<f16>
+    }"""
+    one = np.float32(1)
+    health = marked_and_scaled(text, [x, np.float32(2.0**-20), w, np.float32(2.0**-12), np.float16(1), one])
+    # Neither the scalar nor the transposed product.
+    argument, _, product = sorted(health, key=lambda each: (each.name, each.scale))
+    assert [argument.name, product.name] == ["argument", "stablehlo.dot_general"]
+    assert (argument.mean_square, argument.scale) == (9, 2.0**-20)
+    assert product.amax * product.scale == 16 * 1.5 * 2.0**-32
+    assert 2.0**-3 < product.amax < 2.0**5 and product.overflow == 0
+
+
+def test_marks_go_through_loops_branches_and_calls() -> None:
+    health = marked_and_scaled(LOOP, [np.ones(4, np.float32), np.float32(2.0**-10), np.int32(1)])
+    by_name = {each.name: each for each in health}
+    double, negated_, absolute = (by_name[f"stablehlo.{name}"] for name in ("add", "negate", "abs"))
+    assert double.elements == 12 and negated_.elements == 0 and absolute.elements == 4
+    assert absolute.amax * absolute.scale == 8 * 2.0**-10
+
+
+def test_fp8_forms_are_watched() -> None:
+    text = """
+    func.func @main(%d: tensor<8xf16>, %s: tensor<f32>) -> tensor<8xf8E4M3FN> {
+      %low = stablehlo.constant dense<-448.0> : tensor<f16>
+      %high = stablehlo.constant dense<448.0> : tensor<f16>
+      %c = stablehlo.clamp %low, %d, %high : (tensor<f16>, tensor<8xf16>, tensor<f16>) -> tensor<8xf16>
+      %q = stablehlo.convert %c : (tensor<8xf16>) -> tensor<8xf8E4M3FN>
+      return %q : tensor<8xf8E4M3FN>
+    }"""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        block = module.body.operations[0].regions[0].blocks[0]
+        mark_tensors([ScaledTensor("x", block.arguments[0], block.arguments[1])])
+        Instrument(histogram=False).apply(module, [])
+        results = xla.compile(module)([np.float16([1, 2, 4, 600, 0, 2.0**-8, 1, 1]), np.float32(4)])
+        by_name = {health.name: health for health in read_health(module, results)}
+    assert set(by_name) == {"x", "x as f8E4M3FN"}
+    assert by_name["x as f8E4M3FN"].amax == 448 and by_name["x as f8E4M3FN"].underflow == 1 / 8
+    assert by_name["x as f8E4M3FN"].scale == 4 and by_name["x"].underflow == 0
 
 
 def test_tensors_are_chosen_by_name() -> None:

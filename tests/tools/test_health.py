@@ -1,0 +1,40 @@
+"""scalify-health: a report of each tensor, also of a program that is rewritten on the way."""
+
+import pathlib
+import re
+
+from click.testing import CliRunner
+from scalify_hlo.tools.health import main
+
+PROGRAM = """
+func.func @main(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+     : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}"""
+
+
+def rows(*arguments: str) -> dict[str, str]:
+    """The lines of the report by tensor."""
+    done = CliRunner().invoke(main, ["-", *arguments, "--no-histogram"], input=PROGRAM)
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    return {line.split("  ")[0]: line for line in lines[1:] if "2^" in line}
+
+
+def test_as_it_is() -> None:
+    assert list(rows()) == ["stablehlo.dot_general"]
+
+
+def test_rewritten_with_scales(tmp_path: pathlib.Path) -> None:
+    found = rows("--precision=fp16", f"--html={tmp_path / 'health.html'}")
+    # Both arguments have one name.
+    scales = {name: re.findall(r"2\^\S+", line)[2] for name, line in found.items()}  # after rms and amax
+    assert set(scales) == {"argument", "stablehlo.dot_general"}
+    assert all(scale != "2^0.0" for scale in scales.values())
+    assert (tmp_path / "health.html").read_text().count("<tr") == 3 + 1
+
+
+def test_an_unknown_precision_is_one_line() -> None:
+    done = CliRunner().invoke(main, ["-", "--precision=fp9"], input=PROGRAM)
+    assert done.exit_code == 1 and "unknown precision 'fp9'" in done.output
