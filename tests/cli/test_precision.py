@@ -124,3 +124,8 @@ def test_an_amd_target_takes_its_own_formats() -> None:
     chosen = parse_precision("fp8 target=mi300x")
     _, (dots,) = passes_around_scalify(chosen)
     assert chosen.gradients == "f8E5M2FNUZ" and dots.formats == "fnuz"  # type: ignore[attr-defined]
+
+
+def test_tensors_are_marked_on_request(opt: Run, program: pathlib.Path) -> None:
+    assert "@scalify.tensor" in opt(program, "--mark-tensors", "--emit=text").text
+    assert "@scalify.tensor" not in opt(program, "--emit=text").text
