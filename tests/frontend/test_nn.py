@@ -132,6 +132,44 @@ def test_softmax_of_large_logits():
     np.testing.assert_array_equal(np.asarray(result), [[1, 0, 0]])
 
 
+NORMALISATIONS = ["layer_norm", "log_softmax", "logsumexp", "rms_norm", "softmax"]
+
+
+def in_f64(function, *arguments):
+    with jax.enable_x64(True):
+        return jax.tree.map(np.asarray, function(*(np.asarray(a, np.float64) for a in arguments)))
+
+
+@pytest.mark.parametrize("name", NORMALISATIONS)
+@pytest.mark.parametrize("exponent", [-12, 0, 20, 60])
+def test_normalisations_inside_f16_out_of_its_range(name, exponent):
+    """Arguments up to 2^60, of which f16 data of order 1 are the mantissas; epsilons and exponentials see the value."""
+    function, reference = LAYERS[name]
+    x = ScaledArray(np.float16(X), np.float32(2.0**exponent))
+    result = sc.scalify(function)(x)
+    assert result.dtype == np.float16
+    expected = in_f64(reference, np.asarray(x, np.float64))
+    largest = np.max(np.abs(expected))
+    np.testing.assert_allclose(np.asarray(result, np.float64), expected, rtol=2.0**-9, atol=2.0**-11 * largest)
+
+
+@pytest.mark.parametrize("name", NORMALISATIONS)
+@pytest.mark.parametrize("exponent", [0, 20])
+def test_derivatives_of_normalisations_inside_f16(name, exponent):
+    """Gradients of 2^-30, which no f16 holds, through normalisations of values that f16 does not hold either."""
+    function, reference = LAYERS[name]
+    x = ScaledArray(np.float16(X), np.float32(2.0**exponent))
+    g = ScaledArray(np.float16(cotangent_of(reference, x.data)), np.float32(2.0**-30))
+
+    def pullback(f):
+        return lambda x, g: jax.grad(lambda x: jnp.sum(f(x) * g))(x)
+
+    result = sc.scalify(pullback(function))(x, g)
+    expected = in_f64(pullback(reference), np.asarray(x, np.float64), np.asarray(g, np.float64))
+    largest = np.max(np.abs(expected))
+    np.testing.assert_allclose(np.asarray(result, np.float64), expected, rtol=0.01, atol=0.01 * largest)
+
+
 def test_gradient_keeps_its_scale_through_activations():
     """A gradient of 2^-30 that passes f16 activations."""
     for function in (nn.gelu, nn.silu, nn.relu):
@@ -251,6 +289,16 @@ def test_attention_inside():
         np.testing.assert_allclose(np.asarray(g) / s, e, rtol=1e-3, atol=1e-4)
 
 
+def test_attention_inside_f16_out_of_its_range():
+    """Queries and keys of 2^12 each: products of 2^28, of which f16 holds none, then weights of 0 and 1."""
+    q, k, v = (np.float16(x) for x in attention_arguments(queries=16, keys=16))
+    arguments = [ScaledArray(x, np.float32(2.0**e)) for x, e in ((q, 12), (k, 12), (v, -40))]
+    result = sc.scalify(nn.dot_product_attention)(*arguments)
+    assert result.dtype == np.float16 and np.all(np.isfinite(result.data))
+    expected = in_f64(jax.nn.dot_product_attention, *(np.asarray(a, np.float64) for a in arguments))
+    np.testing.assert_allclose(np.asarray(result, np.float64), expected, rtol=0.01, atol=2.0**-50)
+
+
 def test_attention_refuses_heads_that_do_not_divide():
     q, k, v = attention_arguments(heads=4, groups=3)
     with pytest.raises(ValueError, match="4 query heads are no multiple of 3 key heads"):
@@ -300,6 +348,17 @@ def test_recurrence_gradient(reverse):
         np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("exponent", [-40, 0, 40])
+def test_recurrence_inside_f16_out_of_its_range(exponent):
+    """64 steps that would add up beyond f16's range, at the scale of the inputs."""
+    gates = np.full((64, 3), 0.99, np.float16)
+    inputs = np.float16(1 + RNG.random((64, 3)))
+    pair = ScaledArray(inputs, np.float32(2.0**exponent))
+    result = sc.scalify(nn.linear_recurrence)(ScaledArray(gates, np.float32(1)), pair)
+    expected = loop_recurrence(gates.astype(float), np.asarray(pair, np.float64))
+    np.testing.assert_allclose(np.asarray(result, np.float64), expected, rtol=2.0**-9)
+
+
 def test_recurrence_inside():
     gates, inputs = ScaledArray(np.float16(GATES), np.float32(1)), ScaledArray(np.float16(INPUTS), np.float32(2.0**-30))
     result = sc.scalify(nn.linear_recurrence)(gates, inputs)
@@ -332,3 +391,10 @@ def test_selective_scan():
     arguments = [scaled(x, s) for x, s in zip((u, delta, a, b, c, d), scales, strict=True)]
     inside = sc.scalify(nn.selective_scan)(*arguments)
     np.testing.assert_allclose(np.asarray(inside), expected, rtol=1e-4, atol=1e-5)
+    # The same in f16, with inputs and step sizes whose products f16 does not hold.
+    narrow = [ScaledArray(np.float16(x), np.float32(s)) for x, s in zip((u, delta, a, b, c, d), scales, strict=True)]
+    result = sc.scalify(nn.selective_scan)(*narrow)
+    assert result.dtype == np.float16
+    exact = jax.vmap(direct, in_axes=(0, 0, None, 0, 0, None))(*(np.asarray(x, np.float32) for x in narrow))
+    largest = np.max(np.abs(exact))
+    np.testing.assert_allclose(np.asarray(result, np.float32), exact, rtol=0.01, atol=0.002 * largest)
