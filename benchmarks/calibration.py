@@ -25,6 +25,8 @@ from scalify_hlo.options import Rounding, ScalifyOptions
 
 # Issue "calibrated at any depth": at least this share of the tensors within 2^-8..2^8, at most this slope per layer.
 WINDOW, SHARE, SLOPE = 8, 0.99, 0.05
+# The parts of the program in which there are blocks.
+_DIRECTIONS = ("forward", "backward")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +76,29 @@ class Slope:
 
 def slopes(tensors: Iterable[Tensor]) -> list[Slope]:
     """One for each place that at least three blocks have, the steepest first."""
+    found: list[Slope] = []
+    for (place, operation, direction, _), points in _places(tensors).items():
+        layers, sizes = zip(*points, strict=True)
+        slope = float(np.polyfit(layers, sizes, 1)[0])
+        found.append(Slope(place, operation, direction, round(slope, 4), sizes[0], sizes[-1]))
+    return sorted(found, key=lambda s: -abs(s.slope))
+
+
+def pooled_slope(tensors: Iterable[Tensor], direction: str) -> float | None:
+    """Change of log2 RMS per block over all places of one direction: one slope, each place with a height of its own.
+
+    None where fewer than three blocks have a place in common.
+    """
+    above = below = 0.0
+    for points in _places(t for t in tensors if t.direction == direction).values():
+        layers, sizes = (np.array(values, float) for values in zip(*points, strict=True))
+        above += float(((layers - layers.mean()) * sizes).sum())
+        below += float(((layers - layers.mean()) ** 2).sum())
+    return round(above / below, 4) if below else None
+
+
+def _places(tensors: Iterable[Tensor]) -> dict[tuple[str, str, str, int], list[tuple[int, float]]]:
+    """(block, log2 RMS) at each place that at least three blocks have: place, operation, direction, how many before."""
     by_place: dict[tuple[str, str, str, int], list[tuple[int, float]]] = {}
     seen: dict[tuple[str, str, str, int], int] = {}
     for t in tensors:
@@ -82,14 +107,7 @@ def slopes(tensors: Iterable[Tensor]) -> list[Slope]:
         here = (t.place, t.operation, t.direction, t.layer)
         seen[here] = seen.get(here, -1) + 1
         by_place.setdefault((t.place, t.operation, t.direction, seen[here]), []).append((t.layer, t.log2_rms))
-    found: list[Slope] = []
-    for (place, operation, direction, _), points in by_place.items():
-        if len(points) >= 3:
-            points.sort()
-            layers, sizes = zip(*points, strict=True)
-            slope = float(np.polyfit(layers, sizes, 1)[0])
-            found.append(Slope(place, operation, direction, round(slope, 4), sizes[0], sizes[-1]))
-    return sorted(found, key=lambda s: -abs(s.slope))
+    return {place: sorted(points) for place, points in by_place.items() if len(points) >= 3}
 
 
 def layer_means(tensors: Sequence[Tensor], direction: str) -> dict[int, float]:
@@ -175,7 +193,7 @@ def report(found: Measurement, count: int) -> str:
         grouped(tensors, "family", lambda t: t.family),
     ]
     blocks = [[f"{i}", *(f"{m.get(i, float('nan')):.2f}" for m in means)]
-              for means in [[layer_means(tensors, d) for d in ("forward", "backward")]] for i in means[0]]  # fmt: skip
+              for means in [[layer_means(tensors, d) for d in _DIRECTIONS]] for i in means[0]]  # fmt: skip
     if blocks:
         parts.append(table(("block", "forward", "backward"), blocks))
     steep = slopes(tensors)
@@ -183,7 +201,8 @@ def report(found: Measurement, count: int) -> str:
         beyond = sum(abs(s.slope) >= SLOPE for s in steep)
         rows = [(f"{s.slope:+.3f}", s.operation, s.direction, f"{s.first:.1f}", f"{s.last:.1f}", s.place[-60:])
                 for s in steep[:count]]  # fmt: skip
-        parts.append(f"log2 RMS per block, {beyond} of {len(steep)} places beyond {SLOPE}; the steepest:\n"
+        pooled = ", ".join(f"{d} {pooled_slope(tensors, d)}" for d in _DIRECTIONS)
+        parts.append(f"log2 RMS per block: {pooled}; {beyond} of {len(steep)} places beyond {SLOPE}; the steepest:\n"
                      + table(("slope", "operation", "part", "first", "last", "name"), rows))  # fmt: skip
     for part in ("forward", "backward", "optimiser"):
         chosen = worst((t for t in tensors if t.direction == part), count)
@@ -209,9 +228,9 @@ def record(found: Measurement) -> dict[str, Any]:
                   for p in sorted({t.direction for t in tensors})},
         "families": {f: dataclasses.asdict(summary(t for t in tensors if t.family == f))
                      for f in sorted({t.family for t in tensors})},
-        "block means": {d: list(layer_means(tensors, d).values()) for d in ("forward", "backward")},
+        "block means": {d: list(layer_means(tensors, d).values()) for d in _DIRECTIONS},
         "steepest": [dataclasses.asdict(s) for s in steep[:10]],
-        "median slope": statistics.median(s.slope for s in steep) if steep else None,
+        "slopes": {d: pooled_slope(tensors, d) for d in _DIRECTIONS},
         "beyond slope": sum(abs(s.slope) >= SLOPE for s in steep),
         "worst": [dataclasses.asdict(t) for t in worst(tensors, 20)],
         "loss": [found.loss, found.true_loss],
@@ -245,10 +264,10 @@ def main(model: str, layers: int, dtype: str, scales: Any, steps: int, rules: An
     path = out or RESULTS / "calibration" / f"{name}.json"
     write_json(path, {"settings": settings, "environment": environment(), **record(found)})
     total = summary(found.tensors)
-    steepest = max((abs(s.slope) for s in slopes(found.tensors)), default=0.0)
+    steepest = max(abs(pooled_slope(found.tensors, d) or 0.0) for d in _DIRECTIONS)
     print(
         f"\n{name}: {total.within:.1%} within 2^±{WINDOW} (target {SHARE:.0%}), {total.overflow} overflow f16, "
-        f"{total.underflow} below 2^{F16_LOW}, steepest slope {steepest:.3f} (target {SLOPE}); "
+        f"{total.underflow} below 2^{F16_LOW}, slope {steepest:.3f} (target {SLOPE}); "
         f"{time.perf_counter() - start:.0f} s; {path}"
     )
 

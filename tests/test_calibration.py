@@ -1,5 +1,6 @@
 """The calibration report measures what the rewritten program computes."""
 
+import dataclasses
 import json
 import math
 import pathlib
@@ -70,9 +71,11 @@ def test_optimiser_state_is_carried_as_pairs_over_steps() -> None:
 
 def test_slopes_follow_the_depth() -> None:
     base = next(t for t in measure(_linear(), "f32", "rms").tensors if t.layer == 0)
-    deep = [Tensor(**{**base.__dict__, "layer": i, "log2_rms": 0.5 * i}) for i in range(4)]
+    deep = [dataclasses.replace(base, layer=i, log2_rms=0.5 * i) for i in range(4)]
     (slope,) = calibration.slopes(deep)
     assert (slope.slope, slope.first, slope.last) == (0.5, 0.0, 1.5)
+    other = [dataclasses.replace(t, place="elsewhere", log2_rms=7.0) for t in deep]
+    assert calibration.pooled_slope([*deep, *other], base.direction) == 0.25
 
 
 @pytest.mark.parametrize("name", ["llama", "lstm", "resnet", "vit"])
