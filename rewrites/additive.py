@@ -32,6 +32,8 @@ def add(r: OpRewrite) -> None:
         r.set_operand(1, y.data)
         moments = other.moments.times(sign) if x.indifferent else other.moments
         return r.result(other.scale, moments, indifferent=x.indifferent and y.indifferent)
+    if r.rewriter.paper:
+        return sum_at_common_scale(r, x, y, sign)
     for i in (0, 1):
         if r.splat(i) is not None and constant_operand(r, i, 1 - i):
             other = r.scaled(1 - i)

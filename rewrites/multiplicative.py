@@ -70,7 +70,7 @@ def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> 
     x = r.inputs[index]
     if number is None or number == 1 or not 0 < abs(number) < math.inf or x is None or x.indifferent:
         return False
-    if r.rewriter.options.rules == "paper":
+    if r.rewriter.paper:
         return False
     size = power * math.log2(abs(number))
     if r.result_info().is_narrow:

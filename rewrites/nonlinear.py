@@ -77,7 +77,7 @@ def nonlinear(r: OpRewrite) -> None:
 def vanishing(r: OpRewrite) -> None:
     moments = _BOUNDED.get(r.name, UNIT)
     x = r.scaled(0)
-    if x.indifferent or not r.result_info().is_narrow:
+    if x.indifferent or r.rewriter.paper or not r.result_info().is_narrow:
         return on_values(r, moments)
     return on_values(r, moments, [r.emit.minimum([x.scale, ONE])])
 
@@ -87,7 +87,7 @@ def vanishing(r: OpRewrite) -> None:
       law="f(s x), computed on the value in f32 or wider", scale="1; max(s, 1) in f16 and f8", shaped=True)  # fmt: skip
 def growing(r: OpRewrite) -> None:
     x = r.scaled(0)
-    if x.indifferent or not r.result_info().is_narrow:
+    if x.indifferent or r.rewriter.paper or not r.result_info().is_narrow:
         return on_values(r)
     return on_values(r, UNIT, [r.emit.maximum([x.scale, ONE])])
 

@@ -30,7 +30,7 @@ class ScalifyOptions:
     # How a computed scale is rounded to a power of two ("none" keeps it exact). Paper, section 3.2: down.
     rounding: Rounding = "down"
     # "default": compile-time knowledge of means and signs; "paper": every operand is taken to be Gaussian of
-    # zero mean and unit second moment (paper, section 3.2).
+    # zero mean and unit second moment, and nothing else is known (paper, section 3.2). Implies slack=0.
     rules: Literal["default", "paper"] = "default"
     # How far from unit scaling (log2 of the estimated RMS) the data of f32, bf16 and f64 tensors may come before they
     # are multiplied by a power of two. 0: never far, as in the paper, at the cost of an operation on the data and

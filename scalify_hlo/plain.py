@@ -35,10 +35,10 @@ def scaled_form(rewriter: "Rewriter", value: ir.Value) -> ScaledValue:
     if facts.indifferent:
         return ScaledValue(value, ONE, rewriter.moments(of_constant(facts.splat or 0.0)), indifferent=True)
     if facts.splat is not None:
-        mantissa, exponent = split_constant(facts.splat, mantissa_from_one=rewriter.options.rules == "paper")
+        mantissa, exponent = split_constant(facts.splat, mantissa_from_one=rewriter.paper)
         data = rewriter.emit.splat(value, mantissa) if exponent else value
         return ScaledValue(data, Scale(exponent), rewriter.moments(of_constant(mantissa)))
-    if facts.moments is None:
+    if facts.moments is None or rewriter.paper:
         return split_scalar(rewriter, value) or ScaledValue(value, ONE)
     exponent = round(facts.moments.log2)
     if abs(exponent) < _FAR:

@@ -1,5 +1,6 @@
 """The engine's entry: a StableHLO module in, the same module over (data, scale) pairs out."""
 
+import dataclasses
 import io
 from typing import TypeVar
 
@@ -47,6 +48,8 @@ def scalify_in_place(
     remarks: list[Diagnostic] | None = None,
 ) -> None:
     """What the `scalify` pass does to a module. Raises ScalifyError; the module is then no longer to be used."""
+    if options.rules == "paper":
+        options = dataclasses.replace(options, slack=0.0)
     with module.context, ir.Location.unknown():
         function = public_function(module)
         selection = select_arguments(function, options)

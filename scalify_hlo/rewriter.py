@@ -35,6 +35,7 @@ class Rewriter:
     def __init__(self, function: ir.Operation, options: ScalifyOptions, functions: "FunctionTable"):
         self.function = function
         self.options = options
+        self.paper = options.rules == "paper"  # nothing is known of the values but their scales
         self.functions = functions
         entry = function.regions[0].blocks[0]
         self.emit = Emitter(entry, function.location)
@@ -226,7 +227,7 @@ class Rewriter:
 
     def moments(self, moments: Moments) -> Moments:
         """Moments as the rules may use them: the paper's rules assume unit Gaussians."""
-        return UNIT if self.options.rules == "paper" else moments
+        return UNIT if self.paper else moments
 
     def raise_errors(self) -> None:
         """Raise everything found wrong so far."""
