@@ -32,6 +32,9 @@ class ScalifyOptions:
     # "default": compile-time knowledge of means and signs; "paper": every operand is taken to be Gaussian of
     # zero mean and unit second moment, and nothing else is known (paper, section 3.2). Implies slack=0.
     rules: Literal["default", "paper"] = "default"
+    # "expansions": special functions that the front end has written out (erfc as a piecewise polynomial of 45
+    # operations) are computed on the value as one; "none": they are rewritten operation by operation.
+    recognise: Literal["expansions", "none"] = "expansions"
     # How far from unit scaling (log2 of the estimated RMS) the data of f32, bf16 and f64 tensors may come before they
     # are multiplied by a power of two. 0: never far, as in the paper, at the cost of an operation on the data and
     # one on the scale each time. Narrower types are always brought back.

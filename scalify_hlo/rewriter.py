@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from scalify_hlo.bindings import ir
 from scalify_hlo.emitter import Emitter, Scope
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.expansions import Expansion, find_expansions
 from scalify_hlo.facts import FactFinder
 from scalify_hlo.marks import ScaledTensor, add_mark
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.plain import MIRRORED, mirror
+from scalify_hlo.plain import MIRRORED, mirror, unscaled
 from scalify_hlo.registry import refusals, rules
 from scalify_hlo.scale import ONE
 from scalify_hlo.shapes import to_rank_0
@@ -65,9 +66,29 @@ class Rewriter:
     def block(self, block: ir.Block) -> ir.Operation:
         """Rewrite the operations of a block in order; the terminator is left to the caller and returned."""
         operations = [op.operation for op in block.operations]
+        inside: dict[ir.Operation, Expansion] = {}
+        if self.options.recognise == "expansions":
+            inside = {op: found for found in find_expansions(operations) for op in found.members}
         for op in operations[:-1]:
-            self.visit(op)
+            if not inside or op not in inside or inside[op].root not in self.scaled:
+                self.visit(op)
+            elif op == inside[op].members[0]:
+                self._expansion(inside[op])
         return operations[-1]
+
+    def _expansion(self, found: Expansion) -> None:
+        """A function that is written out stays as it is, on the value of the tensor that it is a function of."""
+        first, last = found.members[0], found.members[-1]
+        emit = self.emit
+        emit.ip, emit.location = ir.InsertionPoint(first), first.location
+        value = unscaled(self, self.scaled[found.root])
+        for op in found.members:
+            for i, operand in enumerate(op.operands):
+                if operand == found.root:
+                    op.operands[i] = value
+        rewrite = OpRewrite(self, last, last.name, empty_inputs(len(last.operands)))
+        rewrite.result(ONE)
+        self._leave_behind(rewrite, "expansion")
 
     def in_block(self, block: ir.Block, anchor: ir.Operation, action: Callable[[ir.Operation], None],
                  *, isolated: bool = False) -> Scope:  # fmt: skip
@@ -145,12 +166,17 @@ class Rewriter:
                     mirror(self, op, mirrored, rewrite.inputs)
         except UnsupportedError as unsupported:
             self._unsupported(rewrite, str(unsupported))
+        self._leave_behind(rewrite, rule.family if rule else "unscaled")
+
+    def _leave_behind(self, rewrite: OpRewrite, family: str) -> None:
+        """What the options ask for beside a rewritten operation: a stamp, a mark."""
+        op = rewrite.op
         if self.options.print_rules and not rewrite.erased:
-            rewrite.stamp(rule.family if rule else "unscaled")
-        if self.options.mark_tensors and not emit.scope.is_isolated:
+            rewrite.stamp(family)
+        if self.options.mark_tensors and not self.emit.scope.is_isolated:
             with rewrite.after():
                 for result in op.results:
-                    self._mark(result, op.location, name)
+                    self._mark(result, op.location, rewrite.name)
 
     def mark_arguments(self) -> None:
         """Leave a mark for every scaled argument of the function."""

@@ -105,6 +105,7 @@ VALUES = {
     "scale-dtype": "e8m0",
     "rounding": "none",
     "rules": "paper",
+    "recognise": "none",
     "on-unsupported": "unscale",
     "slack": "0.5",
     "print-rules": "true",

@@ -1,0 +1,117 @@
+"""Recognition of special functions that a front end has written out: erfc, erf_inv, digamma, ...
+
+JAX exports them as piecewise polynomials: some dozens of elementwise operations on one tensor, and selects between
+the pieces. Where a piece does not apply its values are anything (2^120 in erfc's), so scales chosen operation by
+operation mean nothing there. Such an expansion is left as it is and computed on the value, as the operation that it
+stands for would be (`rewrites.nonlinear`).
+
+An expansion is found from its last operation, a select, backwards: elementwise operations of one shape, used nowhere
+else, that depend on constants and on one tensor only. No value changes; which operations they are is all that matters.
+"""
+
+import dataclasses
+import heapq
+from collections.abc import Sequence
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
+
+# Fewer operations than this are rewritten one by one: relu, leaky relu, clipping.
+_LEAST = 12
+_ELEMENTWISE = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "abs", "add", "and", "cbrt", "ceil", "clamp", "compare", "cosine", "divide", "exponential",
+        "exponential_minus_one", "floor", "is_finite", "log", "log_plus_one", "maximum", "minimum", "multiply",
+        "negate", "not", "or", "power", "remainder", "round_nearest_afz", "round_nearest_even", "rsqrt", "select",
+        "sign", "sine", "sqrt", "subtract", "tan", "tanh", "xor",
+    )
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Expansion:
+    """A function of one tensor, written out.
+
+    root: the tensor. members: the operations in program order; the result of the last one is the function's.
+    """
+
+    root: ir.Value
+    members: tuple[ir.Operation, ...]
+
+
+def find_expansions(operations: Sequence[ir.Operation]) -> list[Expansion]:
+    """The expansions among the operations of one block, in types with the range of f32; none overlaps another."""
+    selects = [op for op in operations if op.name == "stablehlo.select"]
+    if not selects:
+        return []
+    position = {op: i for i, op in enumerate(operations)}
+    taken: set[ir.Operation] = set()
+    found: list[Expansion] = []
+    for op in reversed(selects):  # the last select of an expansion comes first
+        if op not in taken:
+            expansion = _ending_at(op, operations, position)
+            if expansion is not None:
+                found.append(expansion)
+                taken.update(expansion.members)
+    return found
+
+
+def _ending_at(last: ir.Operation, operations: Sequence[ir.Operation],
+               position: dict[ir.Operation, int]) -> Expansion | None:  # fmt: skip
+    info = tensor_info(last.results[0].type)
+    if not info.is_float or info.is_narrow:
+        return None
+    members = {position[last]}
+    pending: list[int] = []  # positions, negated: the latest operation is looked at first
+    seen: set[ir.Value] = set()
+    leaves: list[ir.Value] = []
+
+    def depend(op: ir.Operation) -> None:
+        for value in op.operands:
+            if value in seen or _is_constant(value):
+                continue
+            seen.add(value)
+            owner = value.owner
+            if isinstance(owner, ir.Block) or owner.operation not in position:
+                leaves.append(value)
+            else:
+                heapq.heappush(pending, -position[owner.operation])
+
+    depend(last)
+    while pending and len(leaves) <= 1:
+        index = -heapq.heappop(pending)
+        op = operations[index]
+        others = bool(leaves) or any(-other != index for other in pending)
+        if not others:
+            # Everything looked at so far depends on this one value.
+            leaves.append(op.results[0])
+            break
+        if op.name not in _ELEMENTWISE or tensor_info(op.results[0].type).shape != info.shape:
+            leaves.append(op.results[0])
+            continue
+        members.add(index)
+        depend(op)
+    if len(leaves) != 1 or pending or len(members) < _LEAST:
+        return None
+    root = leaves[0]
+    if tensor_info(root.type) != info:
+        return None
+    ordered = tuple(operations[i] for i in sorted(members))
+    inside = set(ordered)
+    for op in ordered[:-1]:
+        if any(use.owner.operation not in inside for result in op.results for use in result.uses):
+            return None
+    return Expansion(root, ordered)
+
+
+def _is_constant(value: ir.Value) -> bool:
+    """Whether a value is a constant, or one broadcast."""
+    owner = value.owner
+    while not isinstance(owner, ir.Block):
+        if owner.name == "stablehlo.constant":
+            return True
+        if owner.name != "stablehlo.broadcast_in_dim":
+            return False
+        owner = owner.operands[0].owner
+    return False
