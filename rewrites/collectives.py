@@ -99,7 +99,16 @@ _SUMS: Law = {
 _MEETING = "scales that are not known to be equal meet in an all_reduce of their maximum; other bodies: on values"
 
 
-@rule("all_reduce", "reduce_scatter", *_REDUCE_TO_ONE, **_SUMS, note=_MEETING)
+_ALONG = ("scatter_dimension", "all_gather_dim", "split_dimension", "concat_dimension")
+
+
+def _mixed_by_moving(r: OpRewrite, index: int) -> list[int]:
+    """The dimensions along which parts are cut off or put together."""
+    del index
+    return [ir.IntegerAttr(r.op.attributes[name]).value for name in _ALONG if name in r.op.attributes]
+
+
+@rule("all_reduce", "reduce_scatter", *_REDUCE_TO_ONE, **_SUMS, note=_MEETING, mixes=_mixed_by_moving)
 def reduce_over_devices(r: OpRewrite) -> None:
     kind = body_kind(r.op)
     if kind not in ("add", "maximum", "minimum", "first", "second"):
@@ -135,7 +144,8 @@ def _reduce(r: OpRewrite, kind: str) -> None:
 
 # parts from several devices, brought to one scale
 @rule("all_gather", "all_to_all", family="homogeneous", law="f(m x) = m f(x)", scale="m, the largest of the devices'",
-      note="scales that are not known to be equal meet in an all_reduce of their maximum")  # fmt: skip
+      note="scales that are not known to be equal meet in an all_reduce of their maximum",
+      mixes=_mixed_by_moving)  # fmt: skip
 def put_together(r: OpRewrite) -> None:
     for i in range(len(r.op.results)):
         if r.inputs[i] is not None:
@@ -145,7 +155,7 @@ def put_together(r: OpRewrite) -> None:
 
 # the data of another device arrive with its scale
 @rule("collective_permute", "collective_broadcast", family="homogeneous", law="f(s_i x_i) = f(s_i) f(x_i)",
-      scale="s where it is the same on all devices, else sent along")  # fmt: skip
+      scale="s where it is the same on all devices, else sent along", shaped=True)  # fmt: skip
 def pass_on(r: OpRewrite) -> None:
     x = r.scaled(0)
     if x.indifferent or equal_everywhere(r, x.scale):

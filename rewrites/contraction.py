@@ -1,13 +1,11 @@
 """Contractions: sums of K products. The scale grows by sqrt(K), as if the products were independent."""
 
-from collections.abc import Sequence
-
 from scalify_hlo.bindings import chlo, ir, stablehlo
 from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale
-from scalify_hlo.shapes import uniform_along
+from scalify_hlo.shapes import placed, uniform_along
 from scalify_hlo.values import ScaledValue
 
 
@@ -60,33 +58,11 @@ def dot_general(r: OpRewrite) -> None:
     rank = r.result_info().rank
     free_left = [d for d in range(r.info(0).rank) if d not in left and d not in batch_left]
     free_right = [d for d in range(r.info(1).rank) if d not in right and d not in batch_right]
-    scale_x = placed(r, x.scale, [*batch_left, *free_left], list(range(len(batch_left) + len(free_left))), rank)
+    scale_x = placed(r.emit, x.scale, [*batch_left, *free_left], list(range(len(batch_left) + len(free_left))), rank)
     offset = len(batch_left) + len(free_left)
     where = [*range(len(batch_right)), *range(offset, offset + len(free_right))]
-    scale_y = placed(r, y.scale, [*batch_right, *free_right], where, rank)
+    scale_y = placed(r.emit, y.scale, [*batch_right, *free_right], where, rank)
     contract(r, x, y, scale_x * scale_y, max(count, 1))
-
-
-def placed(r: OpRewrite, scale: Scale, dims: Sequence[int], where: Sequence[int], rank: int) -> Scale:
-    """A shaped scale with its dimensions `dims` moved to the dimensions `where` of a result of `rank`."""
-    shape = scale.shape
-    if not shape:
-        return scale
-    emit = r.emit
-    kept = [(w, d) for w, d in zip(where, dims, strict=True) if shape[d] != 1]
-    value = emit.scale_value(scale)
-    order = [d for _, d in sorted(kept)]
-    by_source = sorted(order)
-    compact = emit.op("reshape", ir.RankedTensorType.get([shape[d] for d in by_source], emit.f32), value)
-    target = [1] * rank
-    for w, d in kept:
-        target[w] = shape[d]
-    positions = {d: w for w, d in kept}
-    moved = emit.op(
-        "broadcast_in_dim", ir.RankedTensorType.get(target, emit.f32), compact,
-        broadcast_dimensions=ir.DenseI64ArrayAttr.get([positions[d] for d in by_source]),
-    )  # fmt: skip
-    return emit.as_scale(moved, positive=scale.positive)
 
 
 def _dot_dimensions(r: OpRewrite) -> tuple[list[int], list[int], list[int], list[int]]:
@@ -121,15 +97,21 @@ def ragged_dot(r: OpRewrite) -> None:
 # a convolution is a contraction over the kernel window and the input features
 @rule("convolution", "dynamic_conv", family="contraction", law="(s x) * (t y) = (s t 2^k) (x * y 2^-k)",
       scale="s t 2^k, k = floor(log2 sqrt(window size * input features per group))",
-      note="padding is not counted")  # fmt: skip
+      note="padding is not counted", shaped=True)  # fmt: skip
 def convolution(r: OpRewrite) -> None:
-    x, y = r.scaled(0), r.scaled(1)
+    numbers = stablehlo.ConvDimensionNumbers(r.op.attributes["dimension_numbers"])
+    batch, outputs = int(numbers.input_batch_dimension), int(numbers.kernel_output_feature_dimension)
+    # With several groups the batch is contracted too.
+    grouped = "batch_group_count" in r.op.attributes and ir.IntegerAttr(r.op.attributes["batch_group_count"]).value != 1
+    rank = r.info(0).rank
+    x = uniform_along(r.rewriter, r.scaled(0), [d for d in range(rank) if d != batch or grouped])
+    y = uniform_along(r.rewriter, r.scaled(1), [d for d in range(rank) if d != outputs])
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
-    numbers = stablehlo.ConvDimensionNumbers(r.op.attributes["dimension_numbers"])
+    scale_x = placed(r.emit, x.scale, [batch], [int(numbers.output_batch_dimension)], rank)
+    scale_y = placed(r.emit, y.scale, [outputs], [int(numbers.output_feature_dimension)], rank)
     kernel = r.info(1)
-    outputs = kernel.shape[int(numbers.kernel_output_feature_dimension)]
-    contract(r, x, y, x.scale * y.scale, max(kernel.size // max(outputs, 1), 1))
+    contract(r, x, y, scale_x * scale_y, max(kernel.size // max(kernel.shape[outputs], 1), 1))
 
 
 # an einsum of two operands contracts the letters that the result lacks
@@ -171,8 +153,14 @@ def unary_einsum(r: OpRewrite) -> None:
     return r.result(x.scale.shifted(exponent), moments.shifted(-exponent), data=data)
 
 
+def _mixed_by_fft(r: OpRewrite, index: int) -> list[int]:
+    rank = r.info(index).rank
+    return list(range(rank - len(r.attribute_ints("fft_length")), rank))
+
+
 # the transform of s x is s times the transform of x; its elements are sums of N
-@rule("fft", family="contraction", law="fft(s x) = s fft(x)", scale="s 2^k, k = floor(log2 sqrt(N)); 1/sqrt(N) inverse")
+@rule("fft", family="contraction", law="fft(s x) = s fft(x)", scale="s 2^k, k = floor(log2 sqrt(N)); 1/sqrt(N) inverse",
+      mixes=_mixed_by_fft)  # fmt: skip
 def fft(r: OpRewrite) -> None:
     x = r.scaled(0)
     count = 1

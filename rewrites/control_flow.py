@@ -1,14 +1,15 @@
 """Calls and branches. Scales cross their borders as algebra where possible, as extra values where not."""
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.emitter import Scope
+from scalify_hlo.emitter import Emitter, Scope
 from scalify_hlo.functions import Specialised, call_signature
+from scalify_hlo.growth import alternatives
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import rule
 from scalify_hlo.rewriter import Rewriter
 from scalify_hlo.scale import SMALLEST, Scale
-from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.shapes import joined
 from scalify_hlo.values import ScaledValue
 
 # --- calls ----------------------------------------------------------------------------------------------------
@@ -47,13 +48,20 @@ def call_specialised(r: OpRewrite, special: Specialised, factors: list[Scale]) -
             if special.extra_everywhere[form.extra]:
                 r.rewriter.functions.everywhere.add(extra_value)
             extra = emit.as_scale(extra_value)
+            emit.estimate(extra, [_in_caller(part, special, factors) for part in special.extra_parts[form.extra]])
             scale = extra.shifted(form.scale.exponent)
         else:
-            scale = Scale(form.scale.exponent)
-            for symbol, power in form.scale.factors:
-                scale = scale * factors[special.symbols.index(symbol)] ** power
+            scale = _in_caller(form.scale, special, factors)
         r.result(scale, form.moments, index=i, data=value, indifferent=form.indifferent)
     r.erase()
+
+
+def _in_caller(scale: Scale, special: Specialised, factors: list[Scale]) -> Scale:
+    """A scale in terms of a function's factors as one of its caller."""
+    result = Scale(scale.exponent)
+    for symbol, power in scale.factors:
+        result = result * factors[special.symbols.index(symbol)] ** power
+    return result
 
 
 # --- branches -------------------------------------------------------------------------------------------------
@@ -86,15 +94,18 @@ def branches(r: OpRewrite) -> None:
         if known and live and all(m.scale == live[0].scale and m.scale.depth <= depth for m in live):
             agreed[i] = live[0]
     extra = [i for i in scaled if i not in agreed]
+    shapes = {i: joined(*(m.scale.shape for values in returned if (m := values[i]) is not None)) for i in extra}
     for terminator, scope, members, values in zip(terminators, scopes, returned, plain, strict=True):
-        _return_pairs(rewriter, scope, terminator, members, values, extra)
-    types = [value.type for value in op.results] + [emit.scalar] * len(extra)
+        _return_pairs(rewriter, scope, terminator, members, values, shapes)
+    types = [value.type for value in op.results]
+    types += [ir.RankedTensorType.get(list(shapes[i]), emit.f32) for i in extra]
     new = _with_regions(r, types, list(op.operands))
     for i, value in enumerate(new.results):
         if i in agreed:
             r.result(agreed[i].scale, agreed[i].moments, index=i, data=value)
         elif i in extra:
             scale = emit.as_scale(new.results[count + extra.index(i)])
+            emit.estimate(scale, _parts_outside(emit, [values[i] for values in returned]))
             r.result(scale, _joined(values[i] for values in returned), index=i, data=value)
         elif i < count:
             op.results[i].replace_all_uses_with(value)
@@ -111,25 +122,35 @@ def _joined(members: object) -> Moments:
     return result
 
 
+def _parts_outside(emit: Emitter, members: list[ScaledValue | None]) -> list[Scale]:
+    """What exists outside of the branches, of which the scales of their results are about the largest."""
+    live = [m.scale for m in members if m is not None and not m.indifferent]
+    depth = emit.scope.depth
+    return [
+        part
+        for scale in live
+        for part in alternatives(emit, scale, lambda s: Scale(0, ((s, 1),)) if s.depth <= depth else None)
+    ]
+
+
 def _return_pairs(
     rewriter: Rewriter,
     scope: Scope,
     terminator: ir.Operation,
     members: list[ScaledValue | None],
     values: list[ir.Value],
-    extra: list[int],
+    shapes: dict[int, tuple[int, ...]],
 ) -> None:
-    """Make a branch return data, and the scales of the results `extra` after them."""
+    """Make a branch return data, and after them scales of the given `shapes` for some results."""
     scales: list[ir.Value] = []
 
     def emit_scales(end: ir.Operation) -> None:
         del end
         for i, (member, value) in enumerate(zip(members, values, strict=True)):
-            if i in extra:
-                form = to_rank_0(rewriter, member or rewriter.as_scaled(value))
-                members[i] = form
-                zero = form.indifferent
-                scales.append(rewriter.emit.scale_value(SMALLEST if zero else form.scale))
+            if i in shapes:
+                members[i] = form = member or rewriter.as_scaled(value)
+                scale = rewriter.emit.scale_value(SMALLEST if form.indifferent else form.scale)
+                scales.append(rewriter.emit.broadcast_to(scale, shapes[i]))
 
     rewriter.at_end(terminator, scope, emit_scales)
     operands = [m.data if m is not None else v for m, v in zip(members, values, strict=True)]

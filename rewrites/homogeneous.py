@@ -2,10 +2,11 @@
 
 import math
 
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import Law, rule
 from scalify_hlo.scale import Scale, round_log2
+from scalify_hlo.shapes import placed, to_rank_0, uniform_along
 from scalify_hlo.types import LARGEST, tensor_info
 from scalify_hlo.values import ScaledValue
 
@@ -176,8 +177,6 @@ def reshape(r: OpRewrite) -> None:
         return moved(r, x.scale)
     target = reshaped_scale(shape, r.info(0).shape, r.result_info().shape)
     if target is None:
-        from scalify_hlo.shapes import to_rank_0
-
         flat = to_rank_0(r.rewriter, x)
         r.set_operand(0, flat.data)
         return r.result(flat.scale, flat.moments, indifferent=flat.indifferent)
@@ -226,8 +225,36 @@ def reshaped_scale(scale: tuple[int, ...], source: tuple[int, ...], target: tupl
 
 
 # x[i] of s x is s x[i]
-@rule("gather", "torch_index_select", **_LAW)
+@rule("gather", **_LAW, shaped=True)
 def gather(r: OpRewrite) -> None:
+    x, emit = r.scaled(0), r.emit
+    shape = x.scale.shape
+    if not shape:
+        return moved(r, x.scale)
+    numbers = stablehlo.GatherDimensionNumbers(r.op.attributes["dimension_numbers"])
+    batching = [int(d) for d in numbers.operand_batching_dims]
+    indexed = [*(int(d) for d in numbers.start_index_map), *batching]
+    windows = [d for d in range(len(shape)) if d not in {*numbers.collapsed_slice_dims, *batching}]
+    sizes = r.attribute_ints("slice_sizes")
+    if any(shape[d] != 1 for d in indexed):
+        # Each gathered slice comes with its slice of the scale. A start index beyond a dimension of size 1 counts as 0.
+        whole = [r.info(0).shape[d] if d in batching else n for d, n in enumerate(shape)]
+        scale_sizes = [1 if n == 1 else sizes[d] for d, n in enumerate(whole)]
+        target = list(r.result_info().shape)
+        for o, d in zip(numbers.offset_dims, windows, strict=True):
+            target[o] = scale_sizes[d]
+        attributes = dict(r.op.attributes.items()) | {"slice_sizes": ir.DenseI64ArrayAttr.get(scale_sizes)}
+        operands = [emit.broadcast_to(emit.scale_value(x.scale), whole), r.operand(1)]
+        value = emit.create(r.name, [ir.RankedTensorType.get(target, emit.f32)], operands, attributes).results[0]
+        return moved(r, emit.as_scale(value, positive=x.scale.positive))
+    x = uniform_along(r.rewriter, x, [d for d, n in enumerate(r.info(0).shape) if sizes[d] != n])
+    r.inputs[0] = x
+    r.set_operand(0, x.data)
+    return moved(r, placed(emit, x.scale, windows, list(numbers.offset_dims), r.result_info().rank))
+
+
+@rule("torch_index_select", **_LAW)
+def index_select(r: OpRewrite) -> None:
     moved(r, r.scaled(0).scale)
 
 

@@ -14,16 +14,31 @@ from .multiplicative import take_root
 from .nonlinear import on_values
 
 
+def _matrix(r: OpRewrite, index: int) -> list[int]:
+    """The last two dimensions."""
+    rank = r.info(index).rank
+    return [rank - 2, rank - 1]
+
+
 # chol(2^(2m+r) A) = 2^m chol(2^r A)
 @rule("cholesky", family="multiplicative", law="cholesky(s x) = sqrt(s) cholesky(x)",
-      scale="sqrt(s), the odd power of two in the data", shaped=False)  # fmt: skip
+      scale="sqrt(s), the odd power of two in the data", mixes=_matrix)  # fmt: skip
 def cholesky(r: OpRewrite) -> None:
     take_root(r, 2, 1, Moments(math.sqrt(r.scaled(0).moments.rms)))
 
 
+def _mixed_by_solving(r: OpRewrite, index: int) -> list[int]:
+    """A whole matrix; of the right sides, the dimension of the unknowns."""
+    if index == 0:
+        return _matrix(r, 0)
+    left = ir.BoolAttr(r.op.attributes["left_side"]).value
+    return [r.info(1).rank - (2 if left else 1)]
+
+
 # (s A)^-1 (t B) = (t/s) A^-1 B
 @rule("triangular_solve", family="multiplicative", law="solve(s x, t y) = (t/s) solve(x, y)", scale="t / s",
-      note="unit_diagonal: A is unscaled in f32 or wider, its diagonal being 1; the scale is t")  # fmt: skip
+      note="unit_diagonal: A is unscaled in f32 or wider, its diagonal being 1; the scale is t",
+      mixes=_mixed_by_solving)  # fmt: skip
 def triangular_solve(r: OpRewrite) -> None:
     a, b = r.scaled(0), r.scaled(1)
     r.set_operand(1, b.data)

@@ -9,12 +9,12 @@ taking it again changes nothing.
 import dataclasses
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.growth import sources, without
+from scalify_hlo.growth import alternatives, sources, without
 from scalify_hlo.moments import UNIT
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale, Symbol
-from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.shapes import joined, to_rank_0
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
@@ -71,6 +71,7 @@ class _Loop:
         self.op, self.scales = self._build()
         # Per carried scale the carried scales that it depends on after one iteration.
         self.growth: dict[int, set[int]] = {}
+        self.returned: dict[int, Scale] = {}  # the carried scales after one iteration
 
     def _entry(self, index: int, assumed: Carried) -> ScaledValue | None:
         """The value that enters the loop, in the form that the assumption asks for."""
@@ -158,12 +159,14 @@ class _Loop:
             if returned.indifferent or (returned.scale == entry.scale and not entry.indifferent):
                 return assumed
             if returned.scale.shape or not self._was_held(index):
-                return Carried("carried", returned.scale.shape)
+                shape = joined(entry.scale.shape, returned.scale.shape) if returned.scale.shape else ()
+                return Carried("carried", shape)
             return assumed
         if returned is None:
             return assumed
-        if returned.scale.shape and not assumed.shape:
-            return Carried("carried", returned.scale.shape)
+        shape = joined(assumed.shape, returned.scale.shape)
+        if shape != assumed.shape:
+            return Carried("carried", shape)
         if (
             not assumed.shape
             and not self._starts_from_zeros(index)
@@ -243,10 +246,11 @@ class _Loop:
                 continue
             if assumed.shape:
                 data.append(returned.data)
+                self.returned[i] = returned.scale
                 scales.append(emit.broadcast_to(emit.scale_value(returned.scale), assumed.shape))
                 continue
             returned = to_rank_0(rewriter, returned)
-            scale = self._settled(i, returned)
+            self.returned[i] = scale = self._settled(i, returned)
             data.append(self.r.bring(returned, scale))
             scales.append(emit.scale_value(scale))
         ir.Operation.create(
@@ -268,8 +272,20 @@ class _Loop:
             else:
                 scale = r.emit.as_scale(self.op.results[position])
                 position += 1
+                r.emit.estimate(scale, [entry.scale, *self._parts_outside(i)])
                 r.result(scale, UNIT, index=i, data=value)
         r.erase()
+
+    def _parts_outside(self, index: int) -> list[Scale]:
+        """What exists outside of the loop, of which a carried scale after the first iteration is about the largest."""
+        depth = self.r.emit.scope.depth
+        entries = {scale.factors[0][0]: e.scale for i, scale in self.scales.items() if (e := self.entry[i]) is not None}
+
+        def outside(symbol: Symbol) -> Scale | None:
+            return Scale(0, ((symbol, 1),)) if symbol.depth <= depth else entries.get(symbol)
+
+        returned = self.returned.get(index)
+        return [] if returned is None else alternatives(self.r.emit, returned, outside)
 
     def discard(self) -> None:
         """The assumption does not hold: nothing of this attempt stays."""

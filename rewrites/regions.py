@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.bodies import body_kind, open_scale, with_body
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import Create, OpRewrite, UnsupportedError
@@ -40,9 +40,20 @@ def reduce(r: OpRewrite) -> None:
     accumulate(r, count, kept, counted=all(r.info(0).shape[d] >= 0 for d in dims))
 
 
+def _mixed_by_windows(r: OpRewrite, index: int) -> list[int]:
+    """The dimensions along which windows hold more than one element, or not every one."""
+    del index
+    dims: set[int] = set()
+    for name in ("window_dimensions", "window_strides", "base_dilations", "window_dilations"):
+        dims |= {d for d, n in enumerate(r.attribute_ints(name)) if n != 1}
+    if "padding" in r.op.attributes:
+        dims |= {int(d) for d in np.nonzero(np.asarray(r.op.attributes["padding"]))[0]}
+    return sorted(dims)
+
+
 # a window is a small reduction
 @rule("reduce_window", family="accumulation", law="as reduce, over each window", scale="as reduce, N = window size",
-      note="padding is not counted")  # fmt: skip
+      note="padding is not counted", mixes=_mixed_by_windows)  # fmt: skip
 def reduce_window(r: OpRewrite) -> None:
     count = 1
     for n in r.attribute_ints("window_dimensions"):
@@ -178,9 +189,25 @@ def _growing_scale(r: OpRewrite, index: int) -> Scale:
 # --- scatter --------------------------------------------------------------------------------------------------
 
 
+def _mixed_by_scattering(r: OpRewrite, index: int) -> list[int]:
+    """All dimensions but those that are whole, and in the same place, in operand and updates."""
+    count = len(r.op.results)
+    operand, updates = r.info(0).shape, r.info(count + 1).shape
+    numbers = stablehlo.ScatterDimensionNumbers(r.op.attributes["scatter_dimension_numbers"])
+    moved = {
+        *numbers.inserted_window_dims, *numbers.input_batching_dims, *numbers.scattered_dims_to_operand_dims
+    }  # fmt: skip
+    windows = [d for d in range(len(operand)) if d not in {*numbers.inserted_window_dims, *numbers.input_batching_dims}]
+    whole = {
+        d for d, u in zip(windows, numbers.update_window_dims, strict=True)
+        if d == u and d not in moved and operand[d] == updates[u] and len(operand) == len(updates)
+    }  # fmt: skip
+    return [d for d in range(r.info(index).rank) if d not in whole]
+
+
 # s x with s u added in places: s (x with u added there)
 @rule("scatter", family="selection", law="scatter(m x, m u) = m scatter(x, u)", scale="m = max(s, t)",
-      note="multiplying bodies: on values")  # fmt: skip
+      note="multiplying bodies: on values", mixes=_mixed_by_scattering)  # fmt: skip
 def scatter(r: OpRewrite) -> None:
     count = len(r.op.results)
     kind = body_kind(r.op) if count == 1 else "other"
@@ -220,7 +247,7 @@ def _live_scale(r: OpRewrite, pair: tuple[int, int]) -> Scale:
 
 
 # the source is scattered to where the operand, at any scale, is selected
-@rule("select_and_scatter", family="accumulation", law="f(s x, t y) = t f(x, y)", scale="t")
+@rule("select_and_scatter", family="accumulation", law="f(s x, t y) = t f(x, y)", scale="t", mixes=_mixed_by_windows)
 def select_and_scatter(r: OpRewrite) -> None:
     x, source, start = (r.scaled(i) for i in range(3))
     operand, r.inputs[0] = open_scale(r.rewriter), x
@@ -240,9 +267,14 @@ def select_and_scatter(r: OpRewrite) -> None:
 # --- sort -----------------------------------------------------------------------------------------------------
 
 
+def _mixed_by_sorting(r: OpRewrite, index: int) -> list[int]:
+    dimension = ir.IntegerAttr(r.op.attributes["dimension"]).value
+    return [dimension % r.info(index).rank]
+
+
 # sort(s x) = s sort(x): a positive scale keeps the order
 @rule("sort", family="homogeneous", law="sort(s x, t y) = (s, t) sort(x, y)", scale="its operand's",
-      note="a comparator that looks at magnitudes: on values")  # fmt: skip
+      note="a comparator that looks at magnitudes: on values", mixes=_mixed_by_sorting)  # fmt: skip
 def sort(r: OpRewrite) -> None:
     scales: list[Scale | None] = []
     for i, x in enumerate(r.inputs):
@@ -261,8 +293,12 @@ def sort(r: OpRewrite) -> None:
     return r.erase()
 
 
+def _last_dimension(r: OpRewrite, index: int) -> list[int]:
+    return [r.info(index).rank - 1]
+
+
 # the largest of s x are s times the largest of x
-@rule("chlo.top_k", family="homogeneous", law="top_k(s x) = s top_k(x)", scale="s")
+@rule("chlo.top_k", family="homogeneous", law="top_k(s x) = s top_k(x)", scale="s", mixes=_last_dimension)
 def top_k(r: OpRewrite) -> None:
     x = r.scaled(0)
     r.result(x.scale, x.moments, indifferent=x.indifferent)

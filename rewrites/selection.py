@@ -5,11 +5,12 @@ Members that are indifferent to scale (zeros, infinities, NaN) take any (paper, 
 
 import math
 
+from scalify_hlo.bindings import ir
 from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import Law, rule
 from scalify_hlo.scale import ONE, Scale
-from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.shapes import joined, uniform_along
 from scalify_hlo.types import LARGEST
 from scalify_hlo.values import ScaledValue
 
@@ -121,15 +122,19 @@ def at_scale(r: OpRewrite, indices: tuple[int, ...], scale: Scale, moments: Mome
     finish_combined(r, scale, moments)
 
 
+def _mixed_by_clamp(r: OpRewrite, index: int) -> list[int]:
+    """None, unless a bound is a scalar for all elements."""
+    del index
+    scalars = any(r.info(i).rank != r.info(1).rank for i in (0, 2))
+    return list(range(r.info(1).rank)) if scalars else []
+
+
 # clamp(s a, s x, s b) = s clamp(a, x, b)
 @rule("clamp", family="selection", law="clamp(s a, s x, s b) = s clamp(a, x, b)",
       scale="max of the bounds'; min(s, bound) where constant bounds enclose 0",
-      note="what leaves the data's range on the way to that scale lies beyond a bound", shaped=True)  # fmt: skip
+      note="what leaves the data's range on the way to that scale lies beyond a bound",
+      mixes=_mixed_by_clamp)  # fmt: skip
 def clamp(r: OpRewrite) -> None:
-    for i in range(3):
-        if r.scaled(i).scale.shape:
-            r.inputs[i] = flat = to_rank_0(r.rewriter, r.scaled(i))
-            r.set_operand(i, flat.data)
     x = r.scaled(1)
     members = tuple(r.scaled(i) for i in range(3))
     low, high = (r.splat(i) for i in (0, 2))
@@ -143,14 +148,34 @@ def clamp(r: OpRewrite) -> None:
     return at_scale(r, (0, 1, 2), r.common_scale((members[0], members[2])), x.moments)
 
 
-@rule("concatenate", **_LAW)
+def _mixed_by_concatenation(r: OpRewrite, index: int) -> list[int]:
+    del index
+    return [ir.IntegerAttr(r.op.attributes["dimension"]).value]
+
+
+@rule("concatenate", **_LAW, mixes=_mixed_by_concatenation)
 def concatenate(r: OpRewrite) -> None:
     select_members(r, tuple(range(len(r.inputs))))
 
 
+def _mixed_by_padding(r: OpRewrite, index: int) -> list[int]:
+    """The padded dimensions, where the padding has any scale; else all, the padding being a scalar."""
+    rank = r.info(index).rank
+    if not r.scaled(1).indifferent:
+        return list(range(rank))
+    edges = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    amounts = zip(*(r.attribute_ints(edge) for edge in edges), strict=True)
+    return [d for d, amount in enumerate(amounts) if any(amount)]
+
+
 # padding with s v and data s x: s pad(x, v)
-@rule("pad", "dynamic_pad", **_LAW)
+@rule("pad", **_LAW, mixes=_mixed_by_padding)
 def pad(r: OpRewrite) -> None:
+    select_members(r, (0, 1))
+
+
+@rule("dynamic_pad", **_LAW)
+def dynamic_pad(r: OpRewrite) -> None:
     select_members(r, (0, 1))
 
 
@@ -160,11 +185,12 @@ def dynamic_update_slice(r: OpRewrite) -> None:
     buffer, update = r.scaled(0), r.scaled(1)
     dimension = _stacked_dimension(r)
     if dimension is not None and not (update.indifferent and buffer.indifferent):
-        if buffer.scale.shape and all(n == 1 or d == dimension for d, n in enumerate(buffer.scale.shape)):
-            return _update_slice_and_scale(r, buffer, to_rank_0(r.rewriter, update), dimension)
-        if r.rewriter.is_carried(r.op.operands[0]) and buffer.scale != update.scale:
-            return _update_slice_and_scale(r, buffer, to_rank_0(r.rewriter, update), dimension)
-    flat = tuple(to_rank_0(r.rewriter, v) for v in (buffer, update))
+        stacked = bool(buffer.scale.shape) and buffer.scale.shape[dimension] != 1
+        if stacked or (r.rewriter.is_carried(r.op.operands[0]) and buffer.scale != update.scale):
+            return _update_slice_and_scale(r, buffer, update, dimension)
+    # Along dimensions that the update fills, each index keeps its scale.
+    differing = [d for d, (m, n) in enumerate(zip(r.info(0).shape, r.info(1).shape, strict=True)) if m != n or m < 0]
+    flat = tuple(uniform_along(r.rewriter, v, differing) for v in (buffer, update))
     for i, v in enumerate(flat):
         r.inputs[i] = v
         r.set_operand(i, v.data)
@@ -181,12 +207,14 @@ def _stacked_dimension(r: OpRewrite) -> int | None:
 
 def _update_slice_and_scale(r: OpRewrite, buffer: ScaledValue, update: ScaledValue, dimension: int) -> None:
     emit = r.emit
-    rank = r.info(0).rank
-    shape = [r.info(0).shape[dimension] if d == dimension else 1 for d in range(rank)]
+    each = [1] * r.info(0).rank
+    others = [n if d != dimension else 1 for d, n in enumerate(buffer.scale.shape)]
+    slices = joined(each, update.scale.shape, others)
+    shape = [r.info(0).shape[dimension] if d == dimension else n for d, n in enumerate(slices)]
     # Zeros never written carry the smallest scale.
     scale = Scale(-126) if buffer.indifferent else buffer.scale
     old = emit.broadcast_to(emit.scale_value(scale), shape)
-    new = emit.broadcast_to(emit.scale_value(Scale(-126) if update.indifferent else update.scale), [1] * rank)
+    new = emit.broadcast_to(emit.scale_value(Scale(-126) if update.indifferent else update.scale), slices)
     indices = list(r.op.operands)[2:]
     scales = emit.create("stablehlo.dynamic_update_slice", [old.type], [old, new, *indices]).results[0]
     r.set_operand(0, buffer.data)

@@ -52,6 +52,7 @@ class Emitter:
         # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
         self._members: dict[Any, list[Scale]] = {}
         self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
+        self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
         self._elements: dict[str, ir.Type] = {"f32": self.f32}
 
     # --- operations -------------------------------------------------------------------------------------------
@@ -372,11 +373,15 @@ class Emitter:
         leaves = [m.shifted(scale.exponent) for m in found if m.factors not in self._members]
         return [leaf for m in leaves for leaf in self.members(m)]
 
+    def estimate(self, scale: Scale, parts: Sequence[Scale]) -> None:
+        """Note what a scale of one symbol that comes out of a call, a loop or a branch is about the largest of."""
+        self._estimates[scale.factors[0][0]] = list(parts)
+
     def parts(self, symbol: Symbol) -> list[Scale]:
-        """The scales that a symbol is the maximum of, or the one that it stands for."""
+        """The scales that a symbol is the maximum of, be it estimated, or the one that it stands for."""
         if symbol in self._products:
             return [self._products[symbol]]
-        return self._members.get(((symbol, 1),), [])
+        return self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
 
     def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
         """Scales without those that another one, a maximum taken before, is known to be no smaller than."""

@@ -27,7 +27,8 @@ from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify
 from scalify_hlo.rewrite import scalify_in_place
-from scalify_hlo.signature import ROLE, SCALE_SHAPE, SCALED, public_function, select_arguments
+from scalify_hlo.selection import SCALE_SHAPE, SCALED, select_arguments
+from scalify_hlo.signature import ROLE, public_function
 from scalify_hlo.types import tensor_info
 
 Container = Literal["ScaledArray", "tuple"]
@@ -76,8 +77,8 @@ def scalify_exported(
     container: what a pair is in the trees: a ScaledArray, whose users import this package to load a serialised
         function, or a plain tuple (data, scale), for which `jax` alone is enough.
     scale_shapes: the shape of the scale of each input that becomes a pair, from its path and abstract value: () or
-        the rank of the data with each dimension 1 or full; default () for all. Where one is given, results keep
-        such scales too.
+        the rank of the data with each dimension 1 or full; by default `options.scale_dims` says it. Where one is
+        given, results keep such scales too.
     remarks: receives what was computed on recombined values for want of a rule.
 
     Float results become pairs if any input does (unless `options.plain_results`). Platforms, effects, symbolic
@@ -95,9 +96,14 @@ def scalify_exported(
         exported = with_types_of(exported, module) if before else exported
         main = public_function(module)
         shapes = _shapes(exported, _selected(exported, scaled, options, main, leading), scale_shapes)
+        _mark(main, [shapes.get(i) for i in exported.module_kept_var_idx], leading)
+        if scale_shapes is None:  # then by `options.scale_dims`
+            chosen = select_arguments(main, dataclasses.replace(options, args="none")).scale_shapes[leading:]
+            shapes |= {i: shape for i, shape in zip(exported.module_kept_var_idx, chosen, strict=True) if i in shapes}
+        else:
+            options = dataclasses.replace(options, scale_dims="")
         if any(shapes.values()):
             options = dataclasses.replace(options, result_scales="shaped")
-        _mark(main, [shapes.get(i) for i in exported.module_kept_var_idx], leading)
         scalify_in_place(module, dataclasses.replace(options, args="none"), remarks)
         for each in after:
             each.apply(module, notes)

@@ -8,6 +8,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.devices import same_on_every_device
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.facts import FactFinder
+from scalify_hlo.growth import alternatives
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewriter import Rewriter
@@ -68,6 +69,7 @@ class Specialised:
     symbols: tuple[Symbol, ...]
     extra_types: tuple[ir.Type, ...]
     extra_everywhere: tuple[bool, ...]  # which extra results are known to be the same on every device
+    extra_parts: tuple[tuple[Scale, ...], ...]  # of which products of `symbols` each extra result is about the largest
 
 
 class FunctionTable:
@@ -188,7 +190,10 @@ class FunctionTable:
                 rewriter.mark_carried(argument)
         terminator = rewriter.block(block)
         rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
-        results, extras = self._results(rewriter, terminator, set(symbols))
+        results, extra_values = self._results(rewriter, terminator, set(symbols))
+        extras = list(extra_values.values())
+        own = {symbol: Scale(0, ((symbol, 1),)) for symbol in symbols}
+        extra_parts = tuple(tuple(alternatives(rewriter.emit, scale, own.get)) for scale in extra_values)
         extra_everywhere = tuple(
             self.several_devices and same_on_every_device(value, self.everywhere) for value in extras
         )
@@ -200,16 +205,16 @@ class FunctionTable:
             if i not in used:
                 block.erase_argument(len(originals) + i)
         retype(clone)
-        return Specialised(name, results, used, tuple(symbols), tuple(v.type for v in extras), extra_everywhere)
+        types = tuple(value.type for value in extras)
+        return Specialised(name, results, used, tuple(symbols), types, extra_everywhere, extra_parts)
 
     def _results(
         self, rewriter: Rewriter, terminator: ir.Operation, symbols: set[Symbol]
-    ) -> tuple[tuple[ResultForm, ...], list[ir.Value]]:
+    ) -> tuple[tuple[ResultForm, ...], dict[Scale, ir.Value]]:
         """Replace the operands of a function's return by data, and add the scales that callers cannot know."""
         forms: list[ResultForm] = []
         operands: list[ir.Value] = []
-        extras: list[ir.Value] = []
-        extra_of: dict[Any, int] = {}
+        extras: dict[Scale, ir.Value] = {}
         for value in terminator.operands:
             scaled = rewriter.scaled.get(value)
             if scaled is None:
@@ -223,11 +228,11 @@ class FunctionTable:
                 forms.append(ResultForm(True, known, **common))
                 continue
             product = Scale(0, scaled.scale.factors)
-            if product not in extra_of:
-                extra_of[product] = len(extras)
-                extras.append(rewriter.emit.scale_value(product))
-            forms.append(ResultForm(True, Scale(scaled.scale.exponent), extra_of[product], **common))
-        replace_terminator(terminator, [*operands, *extras])
+            if product not in extras:
+                extras[product] = rewriter.emit.scale_value(product)
+            position = list(extras).index(product)
+            forms.append(ResultForm(True, Scale(scaled.scale.exponent), position, **common))
+        replace_terminator(terminator, [*operands, *extras.values()])
         return tuple(forms), extras
 
     def remove_unused(self) -> None:

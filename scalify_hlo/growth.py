@@ -1,7 +1,12 @@
 """What a scale grows with: its own factors, and those hidden in the maxima and products among them."""
 
+from collections.abc import Callable
+
 from scalify_hlo.emitter import Emitter
-from scalify_hlo.scale import Scale, Symbol
+from scalify_hlo.scale import ONE, Scale, Symbol
+
+# Of how many products at most a scale is said to be about the largest.
+_MOST_ALTERNATIVES = 8
 
 
 def sources(emit: Emitter, scale: Scale) -> set[Symbol]:
@@ -32,3 +37,31 @@ def without(emit: Emitter, scale: Scale, symbols: set[Symbol]) -> Scale | None:
             factor = emit.maximum(kept)
         result = result * factor**power
     return result
+
+
+def alternatives(emit: Emitter, scale: Scale, outside: Callable[[Symbol], Scale | None]) -> list[Scale]:
+    """Products of what is known outside a function, loop or branch, of which a scale inside is about the largest.
+
+    outside: what stands outside for a symbol; None for a symbol that exists inside alone.
+
+    # t max(s, u): t s, t u
+    """
+    known: dict[Symbol, list[Scale]] = {}
+
+    def of_symbol(symbol: Symbol) -> list[Scale]:
+        if symbol not in known:
+            known[symbol] = []  # a scale does not depend on itself
+            found = outside(symbol)
+            known[symbol] = [found] if found is not None else [
+                product for part in emit.parts(symbol) for product in of_scale(part)
+            ]  # fmt: skip
+        return known[symbol]
+
+    def of_scale(inside: Scale) -> list[Scale]:
+        products = [Scale(inside.exponent)]
+        for symbol, power in inside.factors:
+            factors = of_symbol(symbol) or [ONE]
+            products = list(dict.fromkeys(p * f**power for p in products for f in factors))[:_MOST_ALTERNATIVES]
+        return products
+
+    return list(dict.fromkeys(of_scale(scale)))

@@ -20,10 +20,15 @@ class ScalifyOptions:
     args: str = "all"
     # Element types whose arguments "all" takes.
     scaled_types: tuple[ScaledType, ...] = ("f64", "f32", "f16", "bf16")
+    # Arguments with one scale for each index of some dimensions, as "params*=-1,x=0+2": indices, names or globs as in
+    # `args`, or "all"; then dimensions, -1 the last. Where a glob, "all" or a range takes arguments without such a
+    # dimension, these have one scale. The argument attribute `scalify.scale_shape` in the module overrides it.
+    scale_dims: str = ""
     # Results are recombined, data * scale, instead of returned as pairs.
     plain_results: bool = False
     # Scales of results: "scalar": one for each result, the largest where it has several; "shaped": of the rank of the
-    # result with each dimension 1 or full where it has one for each layer or channel, else rank 0.
+    # result with each dimension 1 or full where it has one for each layer or channel, else rank 0. The result attribute
+    # `scalify.scale_shape` in the module overrides it.
     result_scales: Literal["scalar", "shaped"] = "scalar"
     # Element type of the scale arguments and results. Inside the module scales are always f32.
     scale_dtype: Literal["f32", "e8m0"] = "f32"

@@ -9,7 +9,7 @@ import functools
 import importlib
 import importlib.metadata
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ Family = Literal[
     "predicate", "opaque", "structural",
 ]  # fmt: skip
 RuleFunction = Callable[["OpRewrite"], None]
+MixedDimensions = Callable[["OpRewrite", int], Sequence[int]]
 
 
 class Law(TypedDict):
@@ -40,6 +41,8 @@ class Rule:
     exact: the result recombines to the same bits in f32 for power-of-two scales (promise P2).
     note: why not, or what else a user should know.
     shaped: the rule handles scales with a shape; for the others the driver brings operands to one scale first.
+    mixes: the dimensions of an operand (given by its index) along which elements meet, for a rule that handles scales
+        with a shape along the others: the driver brings operands to one scale along these.
     apply: declares the results of an OpRewrite.
     legalised: written out as other operations first, which have rules of their own.
     """
@@ -52,6 +55,7 @@ class Rule:
     note: str
     shaped: bool
     apply: RuleFunction
+    mixes: MixedDimensions | None = None
     legalised: bool = False
 
     @property
@@ -102,6 +106,7 @@ def rule(
     exact: bool = True,
     note: str = "",
     shaped: bool = False,
+    mixes: MixedDimensions | None = None,
     legalised: bool = False,
     replace: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
@@ -113,7 +118,7 @@ def rule(
     def register(function: RuleFunction) -> RuleFunction:
         for op in ops:
             name = op if "." in op else f"stablehlo.{op}"
-            new = Rule(name, family, law, scale, exact, note, shaped, function, legalised)
+            new = Rule(name, family, law, scale, exact, note, shaped, function, mixes, legalised)
             if name in _rules and not replace:
                 raise DuplicateRuleError(f"two rules for {name}: {_rules[name].source} and {new.source}")
             _rules[name] = new

@@ -10,7 +10,8 @@ from scalify_hlo.functions import FunctionTable
 from scalify_hlo.inlining import inline_loop_bodies
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewriter import Rewriter
-from scalify_hlo.signature import add_scale_arguments, add_scale_results, public_function, select_arguments
+from scalify_hlo.selection import select_arguments
+from scalify_hlo.signature import add_scale_arguments, add_scale_results, public_function
 
 ModuleLike = TypeVar("ModuleLike", str, bytes, ir.Module)
 

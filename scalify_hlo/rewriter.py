@@ -17,9 +17,9 @@ from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.plain import MIRRORED, mirror, unscaled
-from scalify_hlo.registry import refusals, rules
+from scalify_hlo.registry import Rule, refusals, rules
 from scalify_hlo.scale import ONE
-from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.shapes import to_rank_0, uniform_along
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import PlainFacts, ScaledValue
 
@@ -159,7 +159,7 @@ class Rewriter:
             if rule is None:
                 raise UnsupportedError(self._missing(name))
             if not rule.shaped:
-                self._to_one_scale(rewrite)
+                self._to_one_scale(rewrite, rule)
             rule.apply(rewrite)
             if mirrored is not None:
                 with rewrite.after():
@@ -190,11 +190,13 @@ class Rewriter:
             tensor = ScaledTensor(name, found.data, self.emit.scale_value(found.scale))
             add_mark(tensor, location, self.emit.ip, operation, found.moments.rms)
 
-    def _to_one_scale(self, rewrite: OpRewrite) -> None:
-        """Bring operands whose scale has a shape to a scale of rank 0, for a rule that knows no other."""
+    def _to_one_scale(self, rewrite: OpRewrite, rule: Rule) -> None:
+        """Bring operands whose scale has a shape to one scale along the dimensions in which the rule knows no other."""
         for i, found in enumerate(rewrite.inputs):
             if found is not None and found.scale.shape:
-                rewrite.inputs[i] = flat = to_rank_0(self, found)
+                mixed = rule.mixes(rewrite, i) if rule.mixes else None
+                flat = to_rank_0(self, found) if mixed is None else uniform_along(self, found, mixed)
+                rewrite.inputs[i] = flat
                 rewrite.set_operand(i, flat.data)
 
     def _reached(self, op: ir.Operation, name: str) -> bool:

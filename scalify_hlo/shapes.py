@@ -14,7 +14,13 @@ from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
 if TYPE_CHECKING:
+    from scalify_hlo.emitter import Emitter
     from scalify_hlo.rewriter import Rewriter
+
+
+def joined(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The smallest shape that scales of these shapes broadcast to."""
+    return tuple(max(sizes) for sizes in zip(*(shape for shape in shapes if shape), strict=True))
 
 
 def to_rank_0(rewriter: "Rewriter", scaled: ScaledValue) -> ScaledValue:
@@ -72,3 +78,24 @@ def reduce_maximum(rewriter: "Rewriter", value: ir.Value, dims: Sequence[int]) -
         peak = emit.op("maximum", emit.scalar, body.arguments[0], body.arguments[1])
         ir.Operation.create("stablehlo.return", [], [peak], loc=emit.location, ip=emit.ip)
     return reduce.results[0]
+
+
+def placed(emit: "Emitter", scale: Scale, dims: Sequence[int], where: Sequence[int], rank: int) -> Scale:
+    """A shaped scale with its dimensions `dims` moved to the dimensions `where` of a result of `rank`."""
+    shape = scale.shape
+    if not shape:
+        return scale
+    kept = [(w, d) for w, d in zip(where, dims, strict=True) if shape[d] != 1]
+    value = emit.scale_value(scale)
+    order = [d for _, d in sorted(kept)]
+    by_source = sorted(order)
+    compact = emit.op("reshape", ir.RankedTensorType.get([shape[d] for d in by_source], emit.f32), value)
+    target = [1] * rank
+    for w, d in kept:
+        target[w] = shape[d]
+    positions = {d: w for w, d in kept}
+    moved = emit.op(
+        "broadcast_in_dim", ir.RankedTensorType.get(target, emit.f32), compact,
+        broadcast_dimensions=ir.DenseI64ArrayAttr.get([positions[d] for d in by_source]),
+    )  # fmt: skip
+    return emit.as_scale(moved, positive=scale.positive)

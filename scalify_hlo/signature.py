@@ -1,11 +1,9 @@
-"""The interface of the public function: which arguments are scaled, and the (data, scale) pairs made of them.
+"""The interface of the public function: the (data, scale) pairs made of its scaled arguments and its results.
 
 Each scaled argument or result becomes two adjacent ones, data then scale, in the original order. Attributes
 follow their data; the scale is replicated where the data are sharded.
 """
 
-import dataclasses
-import fnmatch
 import re
 from collections.abc import Sequence
 
@@ -15,11 +13,10 @@ from scalify_hlo.functions import is_private, replace_terminator, retype
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewriter import Rewriter
 from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.selection import SCALE_SHAPE, SCALED, Selection, argument_names, attributes_of, scale_shape
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
-# Argument attributes by which a module says itself what is scaled; they override `--args`.
-SCALED, PLAIN, SCALE_SHAPE = "scalify.scaled", "scalify.plain", "scalify.scale_shape"
 ROLE = "scalify.role"
 ALIASING = "tf.aliasing_output"
 
@@ -56,130 +53,11 @@ def _name(function: ir.Operation) -> str:
     return ir.StringAttr(function.attributes["sym_name"]).value
 
 
-def argument_names(function: ir.Operation) -> list[str]:
-    """Names of the arguments, as JAX records them in locations; "arg<i>" where there is none."""
-    names: list[str] = []
-    for i, argument in enumerate(function.regions[0].blocks[0].arguments):
-        location = argument.location
-        names.append(location.name_str if isinstance(location, ir.NameLoc) else f"arg{i}")
-    return names
-
-
-def _attributes(function: ir.Operation, kind: str, count: int) -> list[dict[str, ir.Attribute]]:
-    if kind not in function.attributes:
-        return [{} for _ in range(count)]
-    return [{named.name: named.attr for named in ir.DictAttr(d)} for d in ir.ArrayAttr(function.attributes[kind])]
-
-
 def _set_attributes(function: ir.Operation, kind: str, attributes: Sequence[dict[str, ir.Attribute]]) -> None:
     if any(attributes):
         function.attributes[kind] = ir.ArrayAttr.get([ir.DictAttr.get(dict(a)) for a in attributes])
     elif kind in function.attributes:
         del function.attributes[kind]
-
-
-@dataclasses.dataclass(frozen=True)
-class Selection:
-    """Which arguments are scaled, and the shape of the scale of each."""
-
-    scaled: tuple[bool, ...]
-    scale_shapes: tuple[tuple[int, ...], ...]
-
-
-def select_arguments(function: ir.Operation, options: ScalifyOptions) -> Selection:
-    """Apply `--args` and the argument attributes. Raises ScalifyError naming every argument at fault."""
-    arguments = list(function.regions[0].blocks[0].arguments)
-    names = argument_names(function)
-    attributes = _attributes(function, "arg_attrs", len(arguments))
-    where = describe_location(function.location)
-    errors: list[Diagnostic] = []
-    chosen = [False] * len(arguments)
-    for term in [t.strip() for t in split_terms(options.args) if t.strip()]:
-        _choose(term, chosen, arguments, names, options, where, errors)
-    for i, attribute in enumerate(attributes):
-        if SCALED in attribute:
-            chosen[i] = True
-            if not tensor_info(arguments[i].type).is_float:
-                errors.append(_not_a_float(i, names[i], arguments[i], describe_location(arguments[i].location)))
-        if PLAIN in attribute:
-            chosen[i] = False
-    shapes = [_scale_shape(i, names[i], arguments[i], attributes[i], errors) for i in range(len(arguments))]
-    if errors:
-        raise ScalifyError(errors)
-    return Selection(tuple(chosen), tuple(shapes))
-
-
-def split_terms(text: str) -> list[str]:
-    """Split at commas outside brackets: names such as P['w'][0,1] stay whole."""
-    return re.split(r",(?![^\[]*\])", text)
-
-
-def _choose(
-    term: str,
-    chosen: list[bool],
-    arguments: Sequence[ir.Value],
-    names: Sequence[str],
-    options: ScalifyOptions,
-    where: str,
-    errors: list[Diagnostic],
-) -> None:
-    if term in ("all", "none"):
-        for i, argument in enumerate(arguments):
-            chosen[i] = term == "all" and tensor_info(argument.type).element in options.scaled_types
-        return
-    match = re.fullmatch(r"(\d+)(?:-(\d+))?", term)
-    if match:
-        first, last = int(match[1]), int(match[2] or match[1])
-        for i in range(first, last + 1):
-            if i >= len(arguments):
-                errors.append(
-                    Diagnostic(f"argument index {i} is out of range: the function has {len(arguments)} arguments, "
-                               f"0 to {len(arguments) - 1}", where)
-                )  # fmt: skip
-                return
-            if not tensor_info(arguments[i].type).is_float:
-                errors.append(_not_a_float(i, names[i], arguments[i], where))
-            chosen[i] = True
-        return
-    # A bracket in an argument's name (P['w'][0]) is a bracket, not a character class.
-    pattern = re.sub(r"\[", "[[]", term)
-    matches = [i for i, name in enumerate(names) if name == term or fnmatch.fnmatchcase(name, pattern)]
-    if not matches:
-        errors.append(Diagnostic(f"no argument is called '{term}'; the names are {', '.join(names[:20])}", where))
-    for i in matches:
-        if tensor_info(arguments[i].type).is_float:
-            chosen[i] = True
-        elif len(matches) == 1:
-            errors.append(_not_a_float(i, names[i], arguments[i], where))
-
-
-def _not_a_float(index: int, name: str, argument: ir.Value, where: str) -> Diagnostic:
-    return Diagnostic(
-        f"argument {index} ('{name}') has type {argument.type} and cannot be scaled: only floating-point arguments "
-        "are data * scale; leave it out of --args",
-        where,
-    )
-
-
-def _scale_shape(
-    index: int, name: str, argument: ir.Value, attributes: dict[str, ir.Attribute], errors: list[Diagnostic]
-) -> tuple[int, ...]:
-    if SCALE_SHAPE not in attributes:
-        return ()
-    shape = tuple(int(n) for n in attributes[SCALE_SHAPE])
-    data = tensor_info(argument.type).shape
-    if shape and (len(shape) != len(data) or any(n not in (1, m) for n, m in zip(shape, data, strict=True))):
-        errors.append(
-            Diagnostic(
-                f"argument {index} ('{name}'): a scale of shape {list(shape)} does not broadcast to data of shape "
-                f"{list(data)}; each dimension must be 1 or the data's, or the shape empty for one scale",
-                describe_location(argument.location),
-            )
-        )
-    return shape
-
-
-# --- the new interface ----------------------------------------------------------------------------------------
 
 
 def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: ScalifyOptions) -> None:
@@ -188,7 +66,7 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
     block = function.regions[0].blocks[0]
     old = list(block.arguments)
     names = argument_names(function)
-    attributes = _attributes(function, "arg_attrs", len(old))
+    attributes = attributes_of(function, "arg_attrs", len(old))
     element = rewriter.emit.element_type("f8E8M0FNU" if options.scale_dtype == "e8m0" else "f32")
     new_attributes: list[dict[str, ir.Attribute]] = []
     for argument, name, attribute, scaled, shape in zip(
@@ -205,7 +83,10 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
         value = block.add_argument(ir.RankedTensorType.get(list(shape), element), location)
         new_attributes.append({**scale_attributes(own, len(shape)), ROLE: ir.StringAttr.get("scale")})
         # f32 scales may be zero, for tensors of zeros; E8M0 has no zero.
-        symbol = rewriter.emit.as_scale(rewriter.emit.convert(value, "f32"), positive=options.scale_dtype == "e8m0")
+        number = rewriter.emit.convert(value, "f32")
+        if shape and all(n == 1 for n in shape):  # one scale, as a tensor
+            number = rewriter.emit.op("reshape", rewriter.emit.scalar, number)
+        symbol = rewriter.emit.as_scale(number, positive=options.scale_dtype == "e8m0")
         rewriter.define(data, ScaledValue(data, symbol))
     for _ in old:
         block.erase_argument(0)
@@ -235,7 +116,9 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
     """Return pairs (data, scale), or recombined values, and move the attributes of results along."""
     function, emit = rewriter.function, rewriter.emit
     old = list(terminator.operands)
-    attributes = _attributes(function, "res_attrs", len(old))
+    attributes = attributes_of(function, "res_attrs", len(old))
+    unasked = None if options.result_scales == "shaped" else ()
+    errors: list[Diagnostic] = []
     operands: list[ir.Value] = []
     new_attributes: list[dict[str, ir.Attribute]] = []
     moved: dict[int, int] = {}
@@ -244,15 +127,18 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
         moved[i] = len(operands)
         info = tensor_info(value.type)
         scaled = rewriter.scaled.get(value)
-        if options.plain_results or info.element not in options.scaled_types:
+        shape = scale_shape(f"result {i}", value, attribute, describe_location(function.location), errors)
+        attribute = {k: v for k, v in attribute.items() if k != SCALE_SHAPE}
+        if errors or options.plain_results or info.element not in options.scaled_types:
             operands.append(plain_value(rewriter, scaled) if scaled else value)
             new_attributes.append(attribute)
             continue
-        data, scale = pair(rewriter, scaled, value, keep_shape=options.result_scales == "shaped")
-        rank = len(tensor_info(scale.type).shape)
+        data, scale = pair(rewriter, scaled, value, unasked if shape is None else shape)
         operands += [data, emit.convert(scale, element)]
         own = {**attribute, ROLE: ir.StringAttr.get("data")}
+        rank = tensor_info(scale.type).rank
         new_attributes += [own, {**scale_attributes(attribute, rank), ROLE: ir.StringAttr.get("scale")}]
+    rewriter.functions.errors += errors
     replace_terminator(terminator, operands)
     retype(function)
     _set_attributes(function, "res_attrs", new_attributes)
@@ -260,19 +146,20 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
 
 
 def pair(
-    rewriter: Rewriter, scaled: ScaledValue | None, value: ir.Value, *, keep_shape: bool = False
+    rewriter: Rewriter, scaled: ScaledValue | None, value: ir.Value, shape: tuple[int, ...] | None
 ) -> tuple[ir.Value, ir.Value]:
-    """Data and scale of a result; the scale is made rank 0 unless `keep_shape`."""
+    """Data and scale of a result; the scale has the given shape, or, with None, whatever shape it has."""
     emit = rewriter.emit
     if scaled is None:
-        return value, emit.scale_value(ONE)
-    scale = scaled.scale
-    if not keep_shape and not scale.is_scalar:
-        from scalify_hlo.shapes import to_rank_0
+        return value, emit.broadcast_to(emit.scale_value(ONE), shape or ())
+    own = scaled.scale.shape
+    if shape is not None and own:
+        from scalify_hlo.shapes import to_rank_0, uniform_along
 
-        scaled = to_rank_0(rewriter, scaled)
-        scale = scaled.scale
-    return scaled.data, emit.scale_value(clamped(scale))
+        narrowed = [d for d, n in enumerate(shape) if n == 1]
+        scaled = uniform_along(rewriter, scaled, narrowed) if shape else to_rank_0(rewriter, scaled)
+    scale = emit.scale_value(clamped(scaled.scale))
+    return scaled.data, scale if shape is None else emit.broadcast_to(scale, shape)
 
 
 def clamped(scale: Scale) -> Scale:
@@ -290,7 +177,7 @@ def plain_value(rewriter: Rewriter, scaled: ScaledValue) -> ir.Value:
 def _move_aliases(function: ir.Operation, moved: dict[int, int]) -> None:
     """Donation attributes name results by index; the results have moved."""
     count = len(function.regions[0].blocks[0].arguments)
-    attributes = _attributes(function, "arg_attrs", count)
+    attributes = attributes_of(function, "arg_attrs", count)
     i32 = ir.IntegerType.get_signless(32)
     for attribute in attributes:
         if ALIASING in attribute:

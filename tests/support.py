@@ -93,7 +93,7 @@ def check_program(
                 _assert_powers_of_two(pair.scale, where)
             with np.errstate(over="ignore", invalid="ignore"):
                 value = recombine(pair.data, pair.scale).astype(spec.dtype)
-            agree = same_bits(value, want) if exact else _close(value, want, spec, epsilons)
+            agree = same_bits(value, want) if exact else close(value, want, spec, epsilons)
             assert agree.all(), _report(where, agree, value, want, rewritten.text)
     return rewritten.text
 
@@ -120,7 +120,7 @@ def check_range(
     arrays = draw_inputs(rewritten.original) if arrays is None else [np.asarray(array) for array in arrays]
     ideal_program = to_bytecode(promote_to_f64(as_module(text16)))
     at_scale_one = evaluate(ideal_program, [promote_array(array) for array in arrays])
-    tolerances = [_f16_tolerance(got, ideal) for got, ideal in zip(evaluate(text16, arrays), at_scale_one, strict=True)]
+    tolerances = [f16_tolerance(got, ideal) for got, ideal in zip(evaluate(text16, arrays), at_scale_one, strict=True)]
     for variant, cycle in exponents.items():
         splits = _with_scales(arguments, arrays, cycle)
         values = [promote_array(recombine(split.data, split.scale)) for split in splits]
@@ -131,7 +131,7 @@ def check_range(
             if pair.scale is not None:
                 _assert_powers_of_two(pair.scale, where)
             value = recombine(pair.data, pair.scale)
-            agree = _close(value, want, spec, tolerance, small=0.25) if spec.is_float else value == want
+            agree = close(value, want, spec, tolerance, small=0.25) if spec.is_float else value == want
             assert agree.all(), _report(where, agree, value, want, rewritten.text)
     return rewritten.text
 
@@ -176,7 +176,7 @@ def same_bits(got: Array, want: Array) -> Array:
     return ((got == want) & (np.signbit(got) == np.signbit(want))) | (np.isnan(got) & np.isnan(want))
 
 
-def _close(got: Array, want: Array, spec: TensorSpec, tolerance: float, small: float | None = None) -> Array:
+def close(got: Array, want: Array, spec: TensorSpec, tolerance: float, small: float | None = None) -> Array:
     """Whether each element is within its tolerance; infinities and NaNs must be equal.
 
     tolerance: with `small` relative, of the element and `small` times as much of the largest; else in epsilons.
@@ -194,7 +194,7 @@ def _close(got: Array, want: Array, spec: TensorSpec, tolerance: float, small: f
     return np.where(finite, near, (got == want) | (np.isnan(got) & np.isnan(want)))
 
 
-def _f16_tolerance(got: Array, ideal: Array) -> float:
+def f16_tolerance(got: Array, ideal: Array) -> float:
     """2^-8 plus 4 times the largest error, relative to the largest element, of the f16 program."""
     if got.dtype.kind in "iub":
         return 0.0

@@ -153,6 +153,37 @@ def test_deep_chains_have_the_same_bits(step: Callable[..., Any], exponents: tup
     _check(chain, [split_by_exponent(_X, exponents[0]), split_by_exponent(np.flip(_X), exponents[1])])
 
 
+# --- scales that multiply themselves out of sight ---------------------------------------------------------------
+
+
+def _by_a_call(h: Any, w: Any, b: Any) -> Any:
+    affine = jax.jit(lambda h: jnp.maximum(w @ h, -4.0) + b)
+    return jax.lax.fori_loop(0, 100, lambda _, h: affine(affine(h)) * 0.25, h)
+
+
+def _by_a_loop(h: Any, w: Any, b: Any) -> Any:
+    def inner(h: Any) -> Any:
+        return jax.lax.fori_loop(0, 2, lambda i, h: jnp.where(i == 0, w @ h, h) + b, h)
+
+    return jax.lax.fori_loop(0, 100, lambda _, h: 0.25 * inner(h), h)
+
+
+def _by_a_branch(h: Any, w: Any, b: Any) -> Any:
+    def step(i: Any, h: Any) -> Any:
+        return 0.25 * jax.lax.cond(i % 2 == 0, lambda: w @ h + b, lambda: w @ (h - b))
+
+    return jax.lax.fori_loop(0, 100, step, h)
+
+
+@pytest.mark.parametrize("function", [_by_a_call, _by_a_loop, _by_a_branch])
+def test_scales_that_multiply_themselves_in_calls_loops_and_branches(function: Callable[..., Any]) -> None:
+    """With weights of RMS 1/4 at scale 2^6 the scale grew by as much in each iteration."""
+    w = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0].astype(np.float32) / 2
+    for exponent in (0, 6):
+        scales = [split_by_exponent(a, e) for a, e in ((_X, 0), (w, exponent), (_X / 4, 1))]
+        _check(function, scales, rtol=1e-5)
+
+
 # --- the ends of the range of scales ----------------------------------------------------------------------------
 
 

@@ -30,7 +30,8 @@ How each operation is rewritten. s and t are scales, x and y data, so that a ten
 
 - *scale*: of the result.
 - *same bits*: with power-of-two scales, f32 results recombine to the bits of the original program (promise P2).
-- *shaped*: handles scales with a shape; for the other rules the operands are brought to one scale first.
+- *shaped*: handles scales with a shape; "in part": along dimensions whose elements do not meet (are not sorted, padded,
+  moved over each other). Operands are brought to one scale along all other dimensions first.
 """
 
 
@@ -75,7 +76,7 @@ def _row(rule: Rule) -> tuple[str, ...]:
         _code(rule.law),
         rule.scale,
         "yes" if rule.exact else "no",
-        "yes" if rule.shaped else "no",
+        "yes" if rule.shaped else "in part" if rule.mixes else "no",
         "; ".join(notes),
     )
 

@@ -61,6 +61,7 @@ def rewritten_module(
     options = dataclasses.replace(
         options,
         args="none",
+        scale_dims="",
         scaled_types=_SCALED_TYPES,
         plain_results=False,
         result_scales="shaped" if any(interface.scale_shapes) else "scalar",

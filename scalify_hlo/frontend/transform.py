@@ -46,8 +46,8 @@ def scalify(
     fun: any JAX function of pytrees of arrays, the whole training step as a rule. It sees plain arrays, and may
         use grad, vmap, scan, remat, custom derivatives and jit inside.
     options: rounding, rules and what to do with operations that have no scale rule (remarks go to the log
-        "scalify_hlo"). Its fields `args`, `plain_results`, `scaled_types` and `scale_dtype` are decided by the
-        arguments instead.
+        "scalify_hlo"). Its fields `args`, `plain_results`, `scaled_types`, `scale_dims`, `result_scales` and
+        `scale_dtype` are decided by the arguments instead.
     precision: what a training step written in f32 is to be computed and stored in: a preset ("fp16", "fp16-state",
         "fp8", "fp8-fp16-state", "bf16"), a preset with changes ("fp8 moments=f16") or a `PrecisionPolicy`. `fun`
         sees f32 arrays whatever the state is stored in; new state comes back in the types of the policy.

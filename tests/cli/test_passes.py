@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+import re
 from typing import ClassVar
 
 import pytest
@@ -100,6 +101,7 @@ def test_flags_are_the_defaults_of_the_pass_options(opt: Run):
 VALUES = {
     "args": "0,2-3",
     "scaled-types": "f16,bf16",
+    "scale-dims": "all=-1",
     "plain-results": "true",
     "result-scales": "shaped",
     "scale-dtype": "e8m0",
@@ -148,6 +150,57 @@ def test_argument_attributes_override_args(opt: Run):
     """
     none, every = opt("--args=none", stdin=source).text, opt("--args=all", stdin=source).text
     assert none.partition("->")[0].count(SCALES) == every.partition("->")[0].count(SCALES) == 1
+
+
+LAYER = """
+  func.func @main(%0: tensor<8x4xf32> loc("p['w']"), %1: tensor<4xf32> loc("p['b']"), %2: tensor<2x8xf32> loc("x"))
+      -> (tensor<2x4xf32>, tensor<8x4xf32>) {
+    %3 = stablehlo.dot_general %2, %0, contracting_dims = [1] x [0]
+      : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    %4 = stablehlo.broadcast_in_dim %1, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
+    %5 = stablehlo.add %3, %4 : tensor<2x4xf32>
+    return %5, %0 : tensor<2x4xf32>, tensor<8x4xf32>
+  }
+"""
+
+
+def scale_types(text: str) -> list[str]:
+    """The types of the scales of arguments and results."""
+    return re.findall(r'tensor<([^<>]*)> \{scalify.role = "scale"', text)
+
+
+def test_scales_with_a_shape(opt: Run):
+    """One scale for each output channel of the weights; what is computed from them has one too."""
+
+    def types(*flags: str) -> list[str]:
+        return scale_types(opt("--result-scales=shaped", *flags, stdin=LAYER).text)
+
+    assert types() == ["f32"] * 5
+    assert types("--scale-dims=p['w']=-1") == ["1x4xf32", "f32", "f32", "1x4xf32", "1x4xf32"]
+    assert types("--scale-dims=p*=-1,2=0+1") == ["1x4xf32", "4xf32", "2x8xf32", "2x4xf32", "1x4xf32"]
+    assert types("--scale-dims=all=1") == ["1x4xf32", "f32", "1x8xf32", "1x4xf32", "1x4xf32"]
+    assert types("--scale-dims=0=1", "--result-scales=scalar") == ["1x4xf32", "f32", "f32", "f32", "f32"]
+    assert types("--pass-pipeline=scalify{scale-dims=0=1,2=0 result-scales=shaped}") == [
+        "1x4xf32",
+        "f32",
+        "2x1xf32",
+        "2x4xf32",
+        "1x4xf32",
+    ]
+
+
+def test_scale_shape_attributes_override_the_options(opt: Run):
+    source = """
+      func.func @main(%0: tensor<8x4xf32> {scalify.scale_shape = array<i64: 1, 4>},
+                      %1: tensor<8x4xf32> {scalify.scale_shape = array<i64>})
+          -> (tensor<8x4xf32> {scalify.scale_shape = array<i64: 8, 4>}, tensor<8x4xf32>,
+              tensor<8x4xf32> {scalify.scale_shape = array<i64>}) {
+        return %0, %1, %0 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
+      }
+    """
+    text = opt("--scale-dims=all=0", stdin=source).text
+    assert scale_types(text) == ["1x4xf32", "f32", "8x4xf32", "f32", "f32"]
+    assert "scale_shape" not in text
 
 
 def test_plain_results(opt: Run):

@@ -261,3 +261,18 @@ def test_tokens_stay_in_front():
     arguments, results = main.split("->")
     for part in (arguments, results):
         assert part.index("token") < part.index("tensor<2x3xf32>") < part.index("tensor<f32>")
+
+
+def test_scales_with_a_shape_by_option():
+    """One scale for each output channel of the weights; an input that the module does not use has one."""
+    exported = export.export(jax.jit(lambda x, w, _: (x @ w, w)))(X, X.T.copy(), X)
+    result = sc.scalify_exported(exported, options=sc.ScalifyOptions(scale_dims="w=-1"), container="tuple")
+    channels = X.shape[0]
+    scales = [aval.shape for aval in result.in_avals[1::2]], [aval.shape for aval in result.out_avals[1::2]]
+    assert scales == ([(), (1, channels), ()], [(1, channels), (1, channels)])
+    factors = np.ldexp(np.float32(1), np.arange(channels)).reshape(1, channels)
+    one = np.float32(1)
+    reread = export.deserialize(result.serialize())
+    (product, scale), (weights, own) = reread.call((X, one), (X.T / factors, factors), (X, one))
+    np.testing.assert_array_equal(np.asarray(product) * np.asarray(scale), X @ X.T)
+    np.testing.assert_array_equal(np.asarray(weights) * np.asarray(own), X.T)
