@@ -238,7 +238,7 @@ class _Loop:
                 continue
             returned = rewriter.scaled.get(value) or rewriter.as_scaled(value)
             if assumed.kind == "invariant":
-                data.append(self.r.bring(to_rank_0(rewriter, returned), entry.scale))
+                data.append(self.r.bring(returned, entry.scale))
                 continue
             if returned.indifferent:
                 data.append(returned.data)
