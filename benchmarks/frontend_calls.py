@@ -1,20 +1,27 @@
 """What a call of `scalify(fun)` costs beside one of `jax.jit(fun)`.
 
-Two measurements, each side by side in one run:
+Three measurements, each side by side in one run:
 
 - a repeated call: a function of n arrays that adds each to itself, its arguments as plain arrays under `jax.jit`, as
   (data, scale) tuples under `jax.jit` (as many leaves as the scaled call has), and as ScaledArrays under `scalify`;
 - the first call up to XLA's compilation: tracing and lowering of a GPT-2 training step, under `jax.jit` and under
-  `scalify`, which includes the rewriting.
+  `scalify`, which includes the rewriting;
+- the same of an f16 training step of an MLP, and of GPT-2, under `scalify` and under that of jax-scalify, each in an
+  interpreter of its own and beside `jax.jit` there. jax-scalify 0.1.1 needs jax 0.4.30:
 
-    python -m benchmarks.frontend_calls [--leaves 1,10,100] [--layers 1,2,4,8] [--out FILE]
+    python3.11 -m venv other && other/bin/pip install jax-scalify jax==0.4.30 jaxlib==0.4.30 'numpy<2'
+    python -m benchmarks.frontend_calls --jax-scalify other/bin/python [--leaves 1,10,100] [--layers 1,2,4,8]
 
-Times are minima over repetitions of the median, in seconds.
+Times are in seconds: of repeated calls the fastest round, of first calls the median.
 """
 
 import gc
+import json
+import os
 import pathlib
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -83,11 +90,37 @@ def _abstract_pair(shape: jax.ShapeDtypeStruct) -> Any:
     return sc.ScaledArray(shape, jax.ShapeDtypeStruct((), np.float32))
 
 
+def beside_jax_scalify(python: pathlib.Path, program: str, layers: int) -> dict[str, Any]:
+    """Tracing and lowering of one program by this package, by jax-scalify, and by jax in both environments."""
+    script = pathlib.Path(__file__).with_name("step_lowering.py")
+    row: dict[str, Any] = {}
+    for name, interpreter, library in (
+        ("jit", pathlib.Path(sys.executable), "jax"),
+        ("scalify_hlo", pathlib.Path(sys.executable), "scalify_hlo"),
+        ("jit of jax-scalify", python, "jax"),
+        ("jax-scalify", python, "jax_scalify"),
+    ):
+        # The other environment sees nothing of this one.
+        own = {} if interpreter == python else {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        inherited = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        done = subprocess.run(
+            [interpreter, script, library, program, str(layers)],
+            env={**inherited, **own}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,
+        )  # fmt: skip
+        row[name] = json.loads(done.stdout)
+    return row
+
+
 @click.command()
 @click.option("--leaves", default="1,10,100", show_default=True, help="Numbers of arrays of the repeated call.")
 @click.option("--layers", default="1,2,4,8", show_default=True, help="Depths of the GPT-2 of the first call.")
+@click.option(
+    "--jax-scalify", "python", type=click.Path(path_type=pathlib.Path, exists=True, dir_okay=False),
+    help="Python of an environment with jax-scalify: measured beside this package.",
+)  # fmt: skip
+@click.option("--mlp-layers", default="2,4,8,16", show_default=True, help="Depths of the MLP of that comparison.")
 @click.option("--out", type=click.Path(path_type=pathlib.Path), default=RESULTS / "frontend_calls.json")
-def main(leaves: str, layers: str, out: pathlib.Path) -> None:
+def main(leaves: str, layers: str, python: pathlib.Path | None, mlp_layers: str, out: pathlib.Path) -> None:
     """Measure and write a table."""
     record: dict[str, Any] = {"environment": environment(), "repeated call": {}, "first call": {}}
     print("repeated call, microseconds")
@@ -98,7 +131,18 @@ def main(leaves: str, layers: str, out: pathlib.Path) -> None:
     for count in map(int, layers.split(",")):
         row = record["first call"][count] = first_call(count)
         print(f"{count:5} layers  " + "  ".join(f"{name} {seconds:.2f}" for name, seconds in row.items()))
+    if python is not None:
+        print("f16 step up to compilation, seconds and operations")
+        found = record["beside jax-scalify"] = {}
+        for program, counts in (("mlp", mlp_layers), ("gpt2", "1")):
+            for count in map(int, counts.split(",")):
+                row = found[f"{program}, {count} layers"] = beside_jax_scalify(python, program, count)
+                print(f"{program:5} {count:3} layers  " + "  ".join(f"{name} {_cell(r)}" for name, r in row.items()))
     write_json(out, record)
+
+
+def _cell(row: dict[str, Any]) -> str:
+    return row["error"] if "error" in row else f"{row['seconds']:.2f} ({row['operations']})"
 
 
 if __name__ == "__main__":
