@@ -37,7 +37,7 @@ from examples import gpt2, text
 
 # Exactly representable in f16, where Adam's usual 1e-8 would be 0.
 _EPSILON = 2.0**-16
-_RUNS = ("f32", "f16", "f16 rescaled", "f16 rescaled, paper's rules")
+RUNS = ("f32", "f16", "f16 rescaled", "f16 rescaled, paper's rules")
 # Losses whose mean is the final one.
 _LAST = 10
 _MODELS = ("gpt2", "nnx", "equinox")
@@ -205,7 +205,7 @@ def rows(model: str, optimizer: str, record: dict[str, Any]) -> str:
     f32 = record["f32"]["losses"]
     sizes = f"{record['f32']['state bytes']} bytes of state, {record['f16']['state bytes']} in f16"
     lines = [f"{model}, {optimizer}: f32 {f32[0]:.4f} to {np.mean(f32[-_LAST:]):.4f}; {sizes}"]
-    for name in _RUNS[1:]:
+    for name in RUNS[1:]:
         found = record[name]["compared"]
         lines.append(
             f"    {name}: not finite at step {found['not finite at step']}"
@@ -230,8 +230,8 @@ def main(models: str, optimizers: str, steps: int, rescale_every: int, out: path
     }
     for model in models.split(","):
         for optimizer in optimizers.split(","):
-            runs = {run: train(model, optimizer, run, steps, rescale_every) for run in _RUNS}
-            for run in _RUNS[1:]:
+            runs = {run: train(model, optimizer, run, steps, rescale_every) for run in RUNS}
+            for run in RUNS[1:]:
                 runs[run]["compared"] = compared(runs["f32"], runs[run])
             record["runs"][f"{model}, {optimizer}"] = runs
             print(rows(model, optimizer, runs), flush=True)

@@ -3,12 +3,13 @@
 import dataclasses
 import json
 import pathlib
+import sys
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import gpt2_f16_training, gpt2_scaling
+from benchmarks import algorithm_1, frontend_calls, gpt2_f16_training, gpt2_scaling
 from benchmarks.records import read_json, write_json
 from examples import demo, text
 from examples.operation_count import count_operations
@@ -110,3 +111,24 @@ def test_records_survive_writing_and_damage(tmp_path: pathlib.Path) -> None:
     assert read_json(path)["rows"][0]["width"] == gpt2_scaling.Settings.width
     path.write_text(json.dumps({"rows": []})[:-1])
     assert read_json(path) is None
+
+
+def test_algorithm_1_benchmark_compares_f16_with_f32() -> None:
+    pytest.importorskip("equinox", reason="equinox is not installed")
+    runs = {run: algorithm_1.train("equinox", "lion", run, steps=3, rescale_every=1) for run in ("f32", "f16")}
+    for run in algorithm_1.RUNS[1:]:
+        runs[run] = {**runs["f16"], "compared": algorithm_1.compared(runs["f32"], runs["f16"])}
+    assert runs["f16"]["compared"]["largest relative distance"] < 0.01
+    assert 0.5 < runs["f16"]["state bytes"] / runs["f32"]["state bytes"] < 0.51
+    assert algorithm_1.rows("equinox", "lion", runs).count("distance at most") == len(algorithm_1.RUNS) - 1
+    lost = algorithm_1.compared({"losses": [2.0, 1.0]}, {"losses": [2.0, float("nan")]})
+    assert (lost["last"], lost["not finite at step"]) == (None, 2)
+
+
+def test_call_benchmark_measures_in_other_interpreters() -> None:
+    """With this interpreter in the place of one that has jax-scalify, which it says that it lacks."""
+    row = frontend_calls.beside_jax_scalify(pathlib.Path(sys.executable), "mlp", 2)
+    assert row["scalify_hlo"]["operations"] > row["jit"]["operations"] > 0
+    assert row["scalify_hlo"]["seconds"] > 0
+    assert "jax_scalify" in row["jax-scalify"]["error"]
+    assert set(frontend_calls.repeated_call(1)) == {"jit", "jit, tuples", "scalify"}

@@ -13,10 +13,10 @@ import scalify_hlo as sc
 optax = pytest.importorskip("optax", reason="optax is not installed")
 
 STEPS = 30
-# f16 has no 1e-8: an epsilon of Adam's usual size would be 0 in an f16 program, with or without scaling.
+# f16 has neither 1e-8 nor 1e-30: epsilons of the usual size would be 0 in an f16 program, with or without scaling.
 EPSILON = 2.0**-16
 OPTIMIZERS = {
-    "adafactor": lambda: optax.adafactor(0.1, min_dim_size_to_factor=8),
+    "adafactor": lambda: optax.adafactor(0.1, min_dim_size_to_factor=8, eps=2.0**-24),
     "adam": lambda: optax.adam(1e-2, eps=EPSILON),
     "adamw": lambda: optax.adamw(1e-2, eps=EPSILON, weight_decay=1e-3),
     "lion": lambda: optax.lion(1e-3),
@@ -49,6 +49,7 @@ class Training:
     apply: object
     params: object
     optimizer: object
+    rescale_gradients: bool = False
 
     def state(self):
         return {"params": self.params, "optimizer": self.optimizer.init(self.params)}
@@ -58,6 +59,8 @@ class Training:
             return jnp.mean((self.apply(params, x) - y) ** 2)
 
         value, gradients = jax.value_and_grad(loss)(state["params"])
+        if self.rescale_gradients:
+            gradients = sc.ops.dynamic_rescale_l2(gradients)
         updates, optimizer = self.optimizer.update(gradients, state["optimizer"], state["params"])
         return {"params": optax.apply_updates(state["params"], updates), "optimizer": optimizer}, value
 
@@ -102,8 +105,17 @@ def test_optax(name):
     check(Training(mlp, mlp_params(), OPTIMIZERS[name]()), dtypes)
 
 
-@pytest.mark.xfail(reason="v ** -0.5 is computed on values, which overflow f16", raises=AssertionError)
 def test_adafactor_in_f16():
+    check(Training(mlp, mlp_params(), OPTIMIZERS["adafactor"](), rescale_gradients=True), (np.float16,))
+
+
+@pytest.mark.xfail(
+    reason="dot_general: the rows of hidden.T @ error are correlated, the gradient of w2 is 80 times its static "
+    "estimate, and its square leaves f16",
+    raises=AssertionError,
+    strict=True,
+)
+def test_adafactor_in_f16_by_static_rules():
     check(Training(mlp, mlp_params(), OPTIMIZERS["adafactor"]()), (np.float16,))
 
 
