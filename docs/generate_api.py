@@ -1,30 +1,44 @@
-"""Writes docs/api.md, the reference of the JAX front end, from signatures and docstrings.
+"""Writes docs/api.md, the reference of the Python API, from signatures, docstrings and the comments of options.
 
     python docs/generate_api.py [--check]
 
 With --check nothing is written, and the exit status says whether the page is up to date.
 """
 
+import dataclasses
 import enum
 import inspect
 import pathlib
 import sys
 from typing import Any
 
+from scalify_hlo.rewrites import custom_calls
+
 import scalify_hlo
+from scalify_hlo import oprewrite, registry
+from scalify_hlo.passes.option_text import field_help
 
 PAGE = pathlib.Path(__file__).parent / "api.md"
 NAMESPACES = ("nn", "ops", "tree", "lax", "core")
+# What plugins are written with: see docs/extending.md.
+FOR_RULES = {
+    "registry.rule": registry.rule,
+    "registry.marker": registry.marker,
+    "registry.refuse": registry.refuse,
+    "registry.never_scaled": registry.never_scaled,
+    "rewrites.custom_calls.custom_call": custom_calls.custom_call,
+    "oprewrite.OpRewrite": oprewrite.OpRewrite,
+}
 
 
 def reference() -> str:
     """The page."""
-    lines = ["# Reference of the JAX front end", "", "Made by `docs/generate_api.py` from the docstrings.", ""]
+    lines = ["# Reference of the Python API", "", "Made by `docs/generate_api.py` from the docstrings.", ""]
     lines += ["## scalify_hlo", ""]
     documented: dict[int, str] = {}
     for name in scalify_hlo.__all__:
         value = getattr(scalify_hlo, name)
-        if getattr(value, "__module__", "").startswith(("scalify_hlo.frontend.", "scalify_hlo.exported")):
+        if getattr(value, "__module__", "").startswith("scalify_hlo."):
             lines += entry(f"scalify_hlo.{name}", value, documented)
     for space in NAMESPACES:
         module = getattr(scalify_hlo, space)
@@ -33,6 +47,9 @@ def reference() -> str:
         own = [name for name in module.__all__ if _own_name(getattr(module, name), name)]
         for name in [*own, *(name for name in module.__all__ if name not in own)]:
             lines += entry(f"{space}.{name}", getattr(module, name), documented)
+    lines += ["## Rules of your own", "", "See [extending.md](extending.md).", ""]
+    for path, value in FOR_RULES.items():
+        lines += entry(path, value, documented)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -54,6 +71,10 @@ def entry(path: str, value: Any, documented: dict[int, str]) -> list[str]:
     name = path.rsplit(".", 1)[-1]
     lines = [f"### {path}", "", "```python", f"{name}{signature(value)}", "```", "", fenced(text), ""]
     if inspect.isclass(value):
+        if dataclasses.is_dataclass(value):
+            helped = field_help(value)
+            fields = [field.name for field in dataclasses.fields(value)]
+            lines += [f"- `{name}`: {helped[name]}" for name in fields if helped.get(name)]
         for name, member in vars(value).items():
             doc = inspect.getdoc(member)
             if not name.startswith("_") and doc and (callable(member) or isinstance(member, (property, classmethod))):
@@ -70,9 +91,24 @@ def signature(value: Any) -> str:
         found = inspect.signature(value)
     except (TypeError, ValueError):
         return "(...)"
-    parameters = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+    parameters = [p.replace(annotation=p.empty, default=_shown(p.default)) for p in found.parameters.values()]
     text = str(found.replace(parameters=parameters, return_annotation=found.empty))
     return text if " at 0x" not in text and "<" not in text else "(...)"
+
+
+class _Default:
+    """Stands for options that are all at their defaults, whose text would be their whole list."""
+
+    def __init__(self, value: Any):
+        self.name = type(value).__name__
+
+    def __repr__(self) -> str:
+        return f"{self.name}()"
+
+
+def _shown(default: Any) -> Any:
+    is_options = dataclasses.is_dataclass(default) and not inspect.isclass(default)
+    return _Default(default) if is_options and default == type(default)() else default
 
 
 def fenced(text: str) -> str:

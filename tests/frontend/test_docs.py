@@ -1,5 +1,6 @@
 """The Python snippets of the documentation run, those of a page one after the other."""
 
+import dataclasses
 import json
 import pathlib
 import re
@@ -7,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+
+import scalify_hlo as sc
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 PAGES = ["frontend.md", "extending.md", "precision.md"]
@@ -46,3 +49,16 @@ def test_notebook(notebook):
 def test_links(page):
     for target in re.findall(r"\]\(([^)#]+)", (DOCS / page).read_text()):
         assert (DOCS / target).exists(), target
+
+
+def test_reference_is_complete():
+    """Every public name, and every option of the rewriting."""
+    page = (DOCS / "api.md").read_text()
+    documented = set(re.findall(r"^### (?:scalify_hlo\.)?([\w.]+)$|^`(?:scalify_hlo\.)?([\w.]+)`", page, re.MULTILINE))
+    names = {first or second for first, second in documented}
+    spaces = {"core": sc.core, "lax": sc.lax, "nn": sc.nn, "ops": sc.ops, "tree": sc.tree}
+    wanted = {name for name in sc.__all__ if name not in spaces and name != "__version__"}
+    wanted |= {f"{space}.{name}" for space, module in spaces.items() for name in module.__all__}
+    assert sorted(wanted - names) == []
+    for field in dataclasses.fields(sc.ScalifyOptions):
+        assert f"- `{field.name}`: " in page
