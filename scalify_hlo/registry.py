@@ -12,6 +12,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from scalify_hlo.errors import ScalifyError
+
 if TYPE_CHECKING:
     from scalify_hlo.rewriter import OpRewrite
 
@@ -162,11 +164,21 @@ def never_scaled(*ops: str, reason: str) -> None:
 
 @functools.cache
 def load() -> None:
-    """Load the rules of this package and of plugins (entry points of the group `scalify_hlo.rules`)."""
+    """Load the rules of this package and of plugins (entry points of the group `scalify_hlo.rules`).
+
+    Raises ScalifyError for a plugin that cannot be imported.
+    """
     for family in _FAMILIES:
         importlib.import_module(f"scalify_hlo.rewrites.{family}")
     for entry in importlib.metadata.entry_points(group="scalify_hlo.rules"):
-        entry.load()
+        try:
+            entry.load()
+        except Exception as error:
+            source = f" of {entry.dist.name}" if entry.dist else ""
+            raise ScalifyError(
+                f"the rules in plugin '{entry.name}'{source} ({entry.value}) cannot be loaded: "
+                f"{type(error).__name__}: {error}; correct or uninstall it"
+            ) from error
 
 
 def rules() -> dict[str, Rule]:

@@ -34,9 +34,9 @@ def installed(tmp_path):
     return tmp_path
 
 
-def rewrite(*path):
+def rewrite(*path, source=MODULE, command=("-c", PROGRAM)):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([*map(str, path), *sys.path])}
-    return subprocess.run([sys.executable, "-c", PROGRAM], input=MODULE, text=True, capture_output=True,
+    return subprocess.run([sys.executable, *command], input=source, text=True, capture_output=True,
                           env=environment, check=False)  # fmt: skip
 
 
@@ -47,6 +47,34 @@ def test_with_the_plugin(installed):
     assert "stablehlo.custom_call @example.double(%arg0)" in done.stdout
     assert 'stablehlo.composite "example.square" %0 {decomposition = @square}' in done.stdout
     assert "stablehlo.multiply %arg1, %arg1 : tensor<f32>" in done.stdout
+
+
+def test_an_operation_with_the_rule_of_the_plugin(installed):
+    logistic = """
+func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = stablehlo.logistic %x : tensor<4xf16>
+  return %0 : tensor<4xf16>
+}
+"""
+    ours, theirs = rewrite(source=logistic), rewrite(installed, source=logistic)
+    assert ours.returncode == theirs.returncode == 0
+    assert "5.000000e-01" in theirs.stdout and "5.000000e-01" not in ours.stdout
+
+
+def test_the_command_has_the_rules_of_the_plugin(installed):
+    listed = rewrite(installed, command=["-m", "scalify_hlo.tools.scalify_opt", "--list-rules"]).stdout
+    assert "1/2" in next(line for line in listed.splitlines() if "stablehlo.logistic" in line)
+    done = rewrite(installed, command=["-m", "scalify_hlo.tools.scalify_opt", "-"])
+    assert done.returncode == 0, done.stderr
+    assert "stablehlo.custom_call @example.double(%arg0)" in done.stdout
+
+
+def test_a_plugin_that_cannot_be_imported(installed):
+    (installed / "example_rules.py").write_text("import nothing_of_that_name")
+    done = rewrite(installed, command=["-m", "scalify_hlo.tools.scalify_opt", "-"])
+    assert done.returncode != 0 and done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert "plugin 'example' of example-rules (example_rules) cannot be loaded: ModuleNotFoundError" in line
 
 
 def test_without_the_plugin():
