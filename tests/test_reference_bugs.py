@@ -253,3 +253,28 @@ def test_8_custom_derivatives_are_kept() -> None:
 def test_8_keyword_arguments() -> None:
     text = str(jax.jit(lambda x, *, gain: x * gain).lower(X, gain=X[0]).compiler_ir("stablehlo"))
     check_program(text, [X, X[0]])
+
+
+def test_8_shardings_follow_their_data() -> None:
+    """Arguments and results keep theirs; a scale is replicated."""
+    text = """
+func.func public @main(%x: tensor<4x2xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"})
+    -> (tensor<4x2xf32> {mhlo.sharding = "{devices=[1,2]<=[2]}"}) {
+  %0 = stablehlo.negate %x : tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}"""
+    arguments, _, results = Rewritten.of(text).text.partition("->")
+    for part, sharding in ((arguments, "{devices=[2,1]<=[2]}"), (results.partition(") {")[0], "{devices=[1,2]<=[2]}")):
+        data, _, scale = part.partition('scalify.role = "data"')
+        assert sharding in data
+        assert "{replicated}" in scale and sharding not in scale
+
+
+def test_8_custom_forward_derivatives_are_kept() -> None:
+    @jax.custom_jvp
+    def stepped(x: jax.Array) -> jax.Array:
+        return jnp.round(x)
+
+    stepped.defjvp(lambda primals, tangents: (stepped(*primals), 2.0 * tangents[0]))
+    (got,) = run(jax.grad(lambda x: (3 * stepped(x)).sum()), [split_by_exponent(X, 2)])
+    np.testing.assert_array_equal(got, np.full_like(X, 6.0))

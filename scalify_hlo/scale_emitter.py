@@ -1,0 +1,258 @@
+"""The arithmetic of scales: symbolic as long as possible, emitted once and shared where a value is needed.
+
+It is hoisted to the outermost scope in which all its symbols exist, so that a loop body does not recompute what does
+not change in it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.operation_emitter import OperationEmitter
+from scalify_hlo.scale import ONE, SMALLEST, Scale, Symbol
+from scalify_hlo.scopes import Scope
+from scalify_hlo.types import tensor_info
+
+# Scales whose constant factors differ by at most this many powers of two are compared as if they did not.
+_NEARLY = 2
+
+
+class NeedsScaleError(Exception):
+    """A rule asked for the run-time value of a scale that has none (see scalify_hlo.bodies.open_scale)."""
+
+
+class ScaleEmitter(OperationEmitter):
+    """Emits the arithmetic of scales."""
+
+    def __init__(self, entry: ir.Block, location: ir.Location):
+        super().__init__(entry, location)
+        self.opened = 0  # how many open scales there have been
+        self._symbols = 0
+        # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
+        self._members: dict[Any, list[Scale]] = {}
+        self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
+        self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
+
+    def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None) -> Symbol:
+        """A new symbol for a f32 scale value defined in the current scope."""
+        self._symbols += 1
+        shape = tensor_info(value.type).shape
+        return Symbol(self._symbols, value, shape, self.scope.depth if depth is None else depth, positive)
+
+    def as_scale(self, value: ir.Value, *, positive: bool = False, depth: int | None = None) -> Scale:
+        """A scale made of one new symbol."""
+        return Scale(0, ((self.symbol(value, positive=positive, depth=depth), 1),))
+
+    def cache_scale(self, key: object, value: ir.Value, *, positive: bool = False) -> Scale:
+        """A new symbol for `value`, found again under `key` in this scope."""
+        scale = self.as_scale(value, positive=positive)
+        self.scope.cache[key] = scale
+        return scale
+
+    def single(self, scale: Scale) -> Scale:
+        """The scale as one symbol; the same symbol each time."""
+        if len(scale.factors) == 1 and scale.exponent == 0 and scale.factors[0][1] == 1:
+            return scale
+        value = self.scale_value(scale)
+        key = ("single", value)
+        _, scope = self._cached(scale)
+        if key not in scope.cache:
+            scope.cache[key] = found = self.as_scale(value, depth=scope.depth)
+            self._products[found.factors[0][0]] = scale
+        return scope.cache[key]
+
+    def expanded(self, scale: Scale) -> Scale:
+        """The scale with the symbols that stand for products replaced by them."""
+        while any(symbol in self._products for symbol, _ in scale.factors):
+            result = Scale(scale.exponent)
+            for symbol, power in scale.factors:
+                result = result * self._products.get(symbol, Scale(0, ((symbol, 1),))) ** power
+            scale = result
+        return scale
+
+    def scale_value(self, scale: Scale) -> ir.Value:
+        """The scale as a f32 SSA value, of rank 0 or of the scale's shape."""
+        if len(scale.factors) == 1 and scale.exponent == 0 and scale.factors[0][1] == 1:
+            symbol = scale.factors[0][0]
+            if symbol.is_open:
+                raise NeedsScaleError
+            return symbol.value
+        found, scope = self._cached(scale)
+        if found is not None:
+            return found
+        with self.hoisted(scope):
+            result = self._emit_scale(scale)
+        scope.cache[scale] = result
+        return result
+
+    def _cached(self, scale: Scale) -> tuple[ir.Value | None, Scope]:
+        """The value of a scale if some visible scope has it, else the outermost scope that can."""
+        scope = self.scope
+        while True:
+            if scale in scope.cache:
+                return scope.cache[scale], scope
+            if scope.parent is None or scope.isolated or scope.depth <= scale.depth:
+                return None, scope
+            scope = scope.parent
+
+    def _emit_scale(self, scale: Scale) -> ir.Value:
+        if not scale.factors:
+            if -149 <= scale.exponent <= 127:
+                return self.constant(self.scalar, 2.0**scale.exponent)
+            return self.constant(self.scalar, 0.0 if scale.exponent < 0 else float("inf"))
+        if scale.exponent:
+            product = self.scale_value(Scale(0, scale.factors))
+            # Far exponents in two steps: 2^-200 is no f32, but 2^-100 * (2^-100 * s) may well be.
+            rest = scale.exponent
+            while rest:
+                step = max(-126, min(127, rest))
+                product = self.scale_op("multiply", product, self.scale_value(Scale(step)))
+                rest -= step
+            return product
+        numerators = [symbol for symbol, power in scale.factors for _ in range(max(power, 0))]
+        denominators = [symbol for symbol, power in scale.factors for _ in range(max(-power, 0))]
+        if not denominators:
+            if all(power % 2 == 0 for _, power in scale.factors):  # (s t)^2n = ((s t)^n)^2
+                root = self.scale_value(Scale(0, tuple((symbol, power // 2) for symbol, power in scale.factors)))
+                return self.scale_op("multiply", root, root)
+            rest, last = numerators[:-1], numerators[-1]
+            return self.scale_op("multiply", *(self.scale_value(_power_product(part)) for part in (rest, [last])))
+        return self.scale_op(
+            "divide", self.scale_value(_power_product(numerators)), self.divisor(_power_product(denominators))
+        )
+
+    def divisor(self, scale: Scale) -> ir.Value:
+        """The scale as a value that is never 0: a zero scale must not divide (its data are zeros)."""
+        value = self.scale_value(scale)
+        if scale.positive:
+            return value
+        key = ("divisor", value)
+        _, scope = self._cached(scale)
+        if key not in scope.cache:
+            with self.hoisted(scope):
+                scope.cache[key] = self.scale_op("maximum", value, self.scale_value(SMALLEST))
+        return scope.cache[key]
+
+    def scale_op(self, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        """An elementwise operation on two f32 scale values; rank 0 broadcasts to the other's shape."""
+        if a.type != b.type:
+            shape_a, shape_b = tensor_info(a.type).shape, tensor_info(b.type).shape
+            shape = tuple(max(m, n) for m, n in zip(shape_a, shape_b, strict=True)) if shape_a and shape_b else (
+                shape_a or shape_b
+            )  # fmt: skip
+            a, b = self.broadcast_to(a, shape), self.broadcast_to(b, shape)
+        return self.op(name, a.type, a, b)
+
+    def broadcast_to(self, scale: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """A f32 scale value at a static shape (rank 0, or same rank with dimensions 1 or full)."""
+        info = tensor_info(scale.type)
+        if info.shape == tuple(shape):
+            return scale
+        dims = ir.DenseI64ArrayAttr.get(list(range(info.rank)))
+        return self.op(
+            "broadcast_in_dim", ir.RankedTensorType.get(list(shape), self.f32), scale, broadcast_dimensions=dims
+        )
+
+    def rounded_power_of_two(self, value: ir.Value) -> ir.Value:
+        """A f32 scale value rounded to a power of two: its exponent, without mantissa bits."""
+        i32 = ir.IntegerType.get_signless(32)
+        return self.op(
+            "reduce_precision", value.type, value,
+            exponent_bits=ir.IntegerAttr.get(i32, 8), mantissa_bits=ir.IntegerAttr.get(i32, 0),
+        )  # fmt: skip
+
+    def maximum(self, scales: Sequence[Scale]) -> Scale:
+        """The largest of several scales: by algebra where they share factors, else at run time."""
+        return self._extremum("maximum", scales)
+
+    def minimum(self, scales: Sequence[Scale]) -> Scale:
+        """The smallest of several scales: by algebra where they share factors, else at run time."""
+        return self._extremum("minimum", scales)
+
+    def _extremum(self, name: str, scales: Sequence[Scale]) -> Scale:
+        groups: dict[Any, Scale] = {}
+        choose = max if name == "maximum" else min
+        for scale in scales:
+            known = groups.get(scale.factors, scale)
+            groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
+        distinct = sorted(groups.values(), key=_order)
+        if name == "maximum":
+            distinct = self._without_dominated(distinct)
+        if len(distinct) == 1:
+            return distinct[0]
+        # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by, none if they nearly agree.
+        base = next(scale.exponent for scale in distinct if scale.factors)
+        distinct = [
+            Scale(
+                0 if abs(scale.exponent - base) <= _NEARLY and scale.factors else scale.exponent - base, scale.factors
+            )
+            for scale in distinct
+        ]
+        return self.emitted_extremum(name, distinct).shifted(base)
+
+    def emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
+        """The maximum or minimum of unlike scales as one symbol, with all their powers of two in it."""
+        key = (name, *distinct)
+        depth = max(scale.depth for scale in distinct)
+        scope = self.scope
+        while key not in scope.cache and scope.parent is not None and not scope.isolated and scope.depth > depth:
+            scope = scope.parent
+        if key not in scope.cache:
+            positive = [scale.positive for scale in distinct]
+            with self.hoisted(scope):
+                values = [self.scale_value(scale) for scale in distinct]
+                if name == "maximum" and not any(positive):
+                    # One operand made positive makes the maximum so; the last is the likeliest to be shared.
+                    values[-1] = self.divisor(distinct[-1])
+                result = values[0]
+                for value in values[1:]:
+                    result = self.scale_op(name, result, value)
+            safe = name == "maximum" or all(positive)
+            scope.cache[key] = found = self.as_scale(result, positive=safe, depth=scope.depth)
+            if name == "maximum":
+                members = list(distinct)
+                for scale in distinct:
+                    members += [m.shifted(scale.exponent) for m in self._members.get(scale.factors, ())]
+                self._members[found.factors] = members
+        return scope.cache[key]
+
+    def members(self, scale: Scale) -> list[Scale]:
+        """The scales that a maximum was taken of, down to those that are no maxima; the scale itself otherwise."""
+        found = self._members.get(scale.factors)
+        if found is None:
+            expanded = self.expanded(scale)
+            return self.members(expanded) if expanded.factors in self._members else [expanded]
+        leaves = [m.shifted(scale.exponent) for m in found if m.factors not in self._members]
+        return [leaf for m in leaves for leaf in self.members(m)]
+
+    def estimate(self, scale: Scale, parts: Sequence[Scale]) -> None:
+        """Note what a scale of one symbol that comes out of a call, a loop or a branch is about the largest of."""
+        self._estimates[scale.factors[0][0]] = list(parts)
+
+    def parts(self, symbol: Symbol) -> list[Scale]:
+        """The scales that a symbol is the maximum of, be it estimated, or the one that it stands for."""
+        if symbol in self._products:
+            return [self._products[symbol]]
+        return self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
+
+    def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
+        """Scales without those that another one, a maximum taken before, is known to be no smaller than."""
+        dominated = {
+            scale
+            for maximum in scales
+            for member in self._members.get(maximum.factors, ())
+            for scale in scales
+            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent + _NEARLY
+        }
+        return [scale for scale in scales if scale not in dominated]
+
+
+def _power_product(symbols: Sequence[Symbol]) -> Scale:
+    scale = ONE
+    for symbol in symbols:
+        scale = scale * Scale(0, ((symbol, 1),))
+    return scale
+
+
+def _order(scale: Scale) -> tuple[Any, ...]:
+    return (len(scale.factors), tuple((s.index, p) for s, p in scale.factors), scale.exponent)
