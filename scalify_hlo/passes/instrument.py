@@ -43,7 +43,7 @@ class Instrument(Pass):
     exclude: tuple[str, ...] = ()
     # Count underflow and overflow as if the data were to be converted to this type; empty: in their own.
     format: str = ""
-    # Watch also scalars and what only moves, repeats or converts elements, in a rewritten module.
+    # Watch also scalars and what only moves or repeats elements, in a rewritten module.
     movements: bool = False
     # Count exponents too: what the pictures are made of, and most of the time it takes to compile many tensors.
     histogram: bool = True
@@ -117,7 +117,7 @@ def _fp8_forms(value: ir.Value) -> list[ir.Value]:
 
 
 def _only_moves(mark: ir.Operation) -> bool:
-    """Whether a mark that the rewriting has left is on a scalar or on what only moves, repeats or converts elements."""
+    """Whether a mark that the rewriting has left is on a scalar or on what only moves or repeats elements."""
     if OPERATION not in mark.attributes:
         return False
     operation = ir.StringAttr(mark.attributes[OPERATION]).value
@@ -137,7 +137,7 @@ def marks(module: ir.Module) -> list[ir.Operation]:
 
 _MOVEMENTS = frozenset(
     f"stablehlo.{name}"
-    for name in ("broadcast_in_dim", "concatenate", "convert", "dynamic_slice", "optimization_barrier", "reshape",
+    for name in ("broadcast_in_dim", "concatenate", "dynamic_slice", "optimization_barrier", "reshape",
                  "reverse", "slice", "transpose", "while")
 )  # fmt: skip
 

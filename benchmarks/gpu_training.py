@@ -1,0 +1,220 @@
+"""What a training step costs in f32, bf16, f16 and FP8, on the accelerator that JAX finds.
+
+    python -m benchmarks.gpu_training                              # GPT-2 168M (paper, table 2)
+    python -m benchmarks.gpu_training --model=llama --preset=1b    # blocks as wide as those of a 1B model
+    python -m benchmarks.gpu_training --preset=tiny --no-products  # seconds on a CPU: that the script works
+
+For each row of `experiments.recipes`: time of a step (median), tokens per second, memory of the compiled program,
+kernels and FP8 GEMMs in the optimised HLO, and time to compile. Then products alone, one matrix size of the model in
+each type.
+Needs nothing but jax, numpy and click. Writes a JSON with versions and device after each row.
+
+f32 products use TF32 on NVIDIA GPUs unless --f32-products=highest.
+"""
+
+import dataclasses
+import pathlib
+import statistics
+import time
+from typing import Any, Literal
+
+import click
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scalify_hlo.tools.command_line import flags_of
+
+import scalify_hlo
+from benchmarks.records import RESULTS, environment, write_json
+from experiments.models import ModelName, Size
+from experiments.recipes import RECIPES, first_state, train_step
+from scalify_hlo.execution.xla import count_cost
+
+# (size, sequences in a batch). 168m is the paper's model at its 32,768 tokens a step.
+PRESETS: dict[str, tuple[Size, int]] = {
+    "tiny": (Size(1, 32, 2, 1, 16, 64), 2),
+    "168m": (Size(8, 1024, 16, 4, 1024, 50304), 32),
+    "1b": (Size(2, 2048, 32, 8, 2048, 32000), 8),
+}
+ROWS = ("f32", "bf16", "compiler-1", "compiler-3", "compiler-4", "fp8-current")
+_FP8_CALL = "__cublas$lt$matmul$f8"
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What is measured. Every field has a `--flag`."""
+
+    model: ModelName = "gpt2"
+    # The model's size: the paper's, two blocks as wide as a 1B model's, or one that runs anywhere.
+    preset: Literal["168m", "1b", "tiny"] = "168m"
+    # Rows of experiments/recipes.py.
+    rows: tuple[str, ...] = ROWS
+    # Sequences in a batch; 0: the preset's.
+    batch: int = 0
+    # Steps that are timed, after two that are not.
+    steps: int = 20
+    # Matrix products from cuBLASLt instead of Triton, on a GPU: only there do FP8 products with scales become GEMMs.
+    cublas: bool = True
+    # Precision of f32 products.
+    f32_products: Literal["default", "highest"] = "default"
+    # Time products alone, too.
+    products: bool = True
+
+
+def compiler_options(settings: Settings) -> dict[str, Any]:
+    """XLA's options; f16 is rounded where the program says so."""
+    options: dict[str, Any] = {"xla_allow_excess_precision": False}
+    if settings.cublas and jax.default_backend() == "gpu":
+        options["xla_gpu_enable_triton_gemm"] = False
+    return options
+
+
+def measure_row(settings: Settings, row: str) -> dict[str, Any]:
+    """One row of the table."""
+    recipe, (size, batch) = RECIPES[row], PRESETS[settings.preset]
+    batch = settings.batch or batch
+    step: Any = train_step(settings.model, size, recipe)
+    if recipe.scaled:
+        step = scalify_hlo.scalify(step, precision=recipe.precision)
+    generator = np.random.default_rng(0)
+    tokens = jnp.asarray(generator.integers(0, size.vocabulary, (batch, size.context + 1)), jnp.int32)
+    rate: Any = np.float32(1e-4)
+    rate = scalify_hlo.as_scaled_array(rate) if recipe.scaled else rate
+    state = first_state(settings.model, size, recipe, 0)
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(state["parameters"]) if leaf.ndim)
+    start = time.perf_counter()
+    lowered = jax.jit(step, donate_argnums=0, keep_unused=True).lower(state, tokens, rate)
+    traced = time.perf_counter()
+    compiled = lowered.compile(compiler_options(settings))
+    done = time.perf_counter()
+    seconds: list[float] = []
+    losses: list[float] = []
+    for i in range(settings.steps + 2):
+        begin = time.perf_counter()
+        state, loss = compiled(state, tokens, rate)
+        jax.block_until_ready((state, loss))
+        losses.append(float(np.asarray(loss)))
+        if i >= 2:
+            seconds.append(time.perf_counter() - begin)
+    text = compiled.as_text()
+    cost = count_cost(text)
+    median = statistics.median(seconds)
+    return {
+        "step_seconds": median,
+        "fastest_step_seconds": min(seconds),
+        "tokens_per_second": batch * size.context / median,
+        "parameters": parameters,
+        "memory": _memory(compiled),
+        "state_bytes": sum(leaf.nbytes for leaf in jax.tree.leaves(state)),
+        "kernels": cost.kernels,
+        "hlo_lines": cost.lines,
+        "fp8_gemms": text.count(_FP8_CALL),
+        "trace_and_rewrite_seconds": traced - start,
+        "compile_seconds": done - traced,
+        "losses": losses,
+    }
+
+
+def _memory(compiled: Any) -> dict[str, int]:
+    found = compiled.memory_analysis()
+    names = ("argument", "output", "alias", "temp")
+    return {name: int(getattr(found, f"{name}_size_in_bytes", 0)) for name in names}
+
+
+# --- products alone -----------------------------------------------------------------------------------------------
+
+_TYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "fp8": jnp.float8_e4m3fn}
+
+
+def measure_products(settings: Settings) -> dict[str, Any]:
+    """The product of the wide linear layer, [B T, D] x [D, 4 D], in each type: seconds and TFLOP/s."""
+    size, batch = PRESETS[settings.preset]
+    rows, inner, columns = (settings.batch or batch) * size.context, size.width, 4 * size.width
+    generator = np.random.default_rng(0)
+    results: dict[str, Any] = {"shape": [rows, inner, columns]}
+    for name, dtype in _TYPES.items():
+        # The second operand transposed, as FP8 GEMMs want it.
+        a, b = (jnp.asarray(generator.normal(size=shape), jnp.float32).astype(dtype)
+                for shape in ((rows, inner), (columns, inner)))  # fmt: skip
+        result = jnp.bfloat16 if name == "fp8" else dtype
+
+        def product(a: jax.Array, b: jax.Array, result: Any = result) -> jax.Array:
+            return jax.lax.dot_general(a, b, (((1,), (1,)), ((), ())), preferred_element_type=result)
+
+        compiled = jax.jit(product).lower(a, b).compile(compiler_options(settings))
+        jax.block_until_ready(compiled(a, b))
+        seconds: list[float] = []
+        for _ in range(settings.steps):
+            begin = time.perf_counter()
+            jax.block_until_ready([compiled(a, b) for _ in range(4)])
+            seconds.append((time.perf_counter() - begin) / 4)
+        median = statistics.median(seconds)
+        results[name] = {
+            "seconds": median,
+            "tflops": 2 * rows * inner * columns / median / 1e12,
+            "is_fp8_gemm": _FP8_CALL in compiled.as_text(),
+        }
+    return results
+
+
+# --- the command --------------------------------------------------------------------------------------------------
+
+
+def table(record: dict[str, Any]) -> str:
+    """The rows, and the products, as Markdown."""
+    lines = [
+        "| row | step, ms | tokens/s | against f32 | temporary memory, MiB | state, MiB | kernels | FP8 GEMMs | loss |",
+        "|:-|-:|-:|-:|-:|-:|-:|-:|-:|",
+    ]
+    base = record["rows"].get("f32", {}).get("step_seconds")
+    for row, found in record["rows"].items():
+        speedup = f"{base / found['step_seconds']:.2f}x" if base else "-"
+        cells = [
+            RECIPES[row].title, f"{1e3 * found['step_seconds']:.2f}", f"{found['tokens_per_second']:,.0f}", speedup,
+            f"{found['memory']['temp'] / 2**20:.0f}", f"{found['state_bytes'] / 2**20:.0f}", str(found["kernels"]),
+            str(found["fp8_gemms"]), f"{found['losses'][-1]:.3f}",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    if "products" in record:
+        shape = " x ".join(map(str, record["products"]["shape"]))
+        lines += ["", f"| product {shape} | ms | TFLOP/s |", "|:-|-:|-:|"]
+        for name in _TYPES:
+            found = record["products"][name]
+            lines.append(f"| {name} | {1e3 * found['seconds']:.3f} | {found['tflops']:.1f} |")
+    return "\n".join(lines)
+
+
+@click.command(help=__doc__)
+@flags_of(Settings, "settings")
+@click.option("--out", type=click.Path(path_type=pathlib.Path), help="[default: benchmarks/results/gpu_MODEL_PRESET]")
+def main(settings: Settings, out: pathlib.Path | None) -> None:
+    unknown = [row for row in settings.rows if row not in RECIPES]
+    if unknown:
+        raise click.BadParameter(f"unknown row '{unknown[0]}'; known are {', '.join(RECIPES)}", param_hint="--rows")
+    out = out or RESULTS / f"gpu_{settings.model}_{settings.preset}.json"
+    device = jax.devices()[0]
+    record: dict[str, Any] = {
+        "settings": dataclasses.asdict(settings),
+        "environment": environment() | {"device": device.device_kind, "platform": device.platform},
+        "rows": {},
+    }
+    with jax.default_matmul_precision("highest" if settings.f32_products == "highest" else "default"):
+        for row in settings.rows:
+            click.echo(f"{row} ...", err=True)
+            try:
+                record["rows"][row] = measure_row(settings, row)
+            except jax.errors.JaxRuntimeError as error:
+                if "RESOURCE_EXHAUSTED" not in str(error):  # out of memory: the other rows may fit
+                    raise
+                click.echo(f"{row}: {str(error).splitlines()[0]}", err=True)
+                continue
+            write_json(out, record)
+        if settings.products:
+            record["products"] = measure_products(settings)
+            write_json(out, record)
+    click.echo(table(record))
+    click.echo(f"written to {out}")
+
+
+if __name__ == "__main__":
+    main()

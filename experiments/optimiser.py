@@ -1,0 +1,53 @@
+"""Adam with bias correction, and the learning rate's schedule."""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+BETA1, BETA2 = 0.9, 0.95  # the paper's, table 2
+EPSILON = 1e-8
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """Linear warm-up, then a cosine from the peak to a tenth of it."""
+
+    steps: int
+    peak: float
+    warm_up: int
+
+    def rate(self, step: int) -> float:
+        if step < self.warm_up:
+            return self.peak * (step + 1) / self.warm_up
+        done = (step - self.warm_up) / max(self.steps - self.warm_up, 1)
+        return self.peak * (0.55 + 0.45 * math.cos(math.pi * done))
+
+
+def initial_state(parameters: Any) -> dict[str, Any]:
+    """Parameters, Adam's moments and the step counter."""
+    first, second = (jax.tree.map(jnp.zeros_like, parameters) for _ in range(2))
+    return {"parameters": parameters, "first": first, "second": second, "step": jnp.zeros((), jnp.int32)}
+
+
+def adam(state: dict[str, Any], gradients: Any, rate: jax.Array) -> dict[str, Any]:
+    """One update. Arithmetic is in f32; each part of the state keeps its type."""
+    step = state["step"] + 1
+    count = step.astype(jnp.float32)
+    corrections = 1 - BETA1**count, 1 - BETA2**count
+
+    def moment(old: jax.Array, new: jax.Array, beta: float) -> jax.Array:
+        return (beta * old.astype(jnp.float32) + (1 - beta) * new).astype(old.dtype)
+
+    wide = jax.tree.map(lambda g: g.astype(jnp.float32), gradients)
+    first = jax.tree.map(lambda m, g: moment(m, g, BETA1), state["first"], wide)
+    second = jax.tree.map(lambda v, g: moment(v, jnp.square(g), BETA2), state["second"], wide)
+
+    def updated(p: jax.Array, m: jax.Array, v: jax.Array) -> jax.Array:
+        m, v = m.astype(jnp.float32) / corrections[0], v.astype(jnp.float32) / corrections[1]
+        return (p.astype(jnp.float32) - rate * m / (jnp.sqrt(v) + EPSILON)).astype(p.dtype)
+
+    parameters = jax.tree.map(updated, state["parameters"], first, second)
+    return {"parameters": parameters, "first": first, "second": second, "step": step}
