@@ -25,6 +25,14 @@ ELEMENTWISE = frozenset(
         "convert", "reduce_precision",
     )
 )  # fmt: skip
+# The same, of CHLO: what JAX lowers to before a module is serialised.
+ELEMENTWISE_CHLO = frozenset(
+    f"chlo.{name}"
+    for name in (
+        "acos", "acosh", "asin", "asinh", "atan", "atanh", "constant_like", "conj", "cosh", "digamma", "erf", "erf_inv",
+        "erfc", "lgamma", "next_after", "polygamma", "sinh", "square", "tan", "zeta",
+    )
+)  # fmt: skip
 _SHAPE_ONLY = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
 
 
@@ -229,7 +237,7 @@ class _Finder:
         if not self._is_outside(op):
             return None
         floats = [operand for operand in op.operands if tensor_info(operand.type).is_float]
-        if op.name in ELEMENTWISE:
+        if op.name in ELEMENTWISE or op.name in ELEMENTWISE_CHLO:
             shape = tensor_info(value.type).shape
             return [v for v in floats if not same_shape or tensor_info(v.type).shape == shape]
         if same_shape:

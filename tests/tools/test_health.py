@@ -30,9 +30,9 @@ def test_rewritten_with_scales(tmp_path: pathlib.Path) -> None:
     found = rows("--precision=fp16", f"--html={tmp_path / 'health.html'}")
     # Both arguments have one name.
     scales = {name: re.findall(r"2\^\S+", line)[2] for name, line in found.items()}  # after rms and amax
-    assert set(scales) == {"argument", "stablehlo.dot_general"}
+    assert set(scales) == {"argument", "stablehlo.dot_general", "stablehlo.convert"}
     assert all(scale != "2^0.0" for scale in scales.values())
-    assert (tmp_path / "health.html").read_text().count("<tr") == 3 + 1
+    assert (tmp_path / "health.html").read_text().count("<tr") == 7 + 1
 
 
 def test_an_unknown_precision_is_one_line() -> None:
