@@ -129,3 +129,13 @@ def test_an_amd_target_takes_its_own_formats() -> None:
 def test_tensors_are_marked_on_request(opt: Run, program: pathlib.Path) -> None:
     assert "@scalify.tensor" in opt(program, "--mark-tensors", "--emit=text").text
     assert "@scalify.tensor" not in opt(program, "--emit=text").text
+
+
+def test_expansions_are_recognised_unless_told_not_to(opt: Run, tmp_path: pathlib.Path) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    path = tmp_path / "erfc.mlir"
+    path.write_text(jax.export.export(jax.jit(jax.scipy.special.erfc))(jnp.ones(4)).mlir_module())
+    recognised, as_written = (opt(path, *flags, "--emit=text").text for flags in ([], ["--recognise=none"]))
+    assert recognised.count("stablehlo.") < as_written.count("stablehlo.")
