@@ -105,9 +105,18 @@ def _rescale(x: Any, statistic: Statistic, due: Any = None) -> Any:
     if due is None:
         factor = measure(data)
     else:
-        factor = jax.lax.cond(due, measure, lambda _: jnp.ones(scale.shape, SCALE_DTYPE), data)
+        factor = jax.lax.cond(due, measure, partial(_ones_like_statistic, shape=scale.shape), data)
     result = set_scaling(x, clip_scale(scale.astype(SCALE_DTYPE) * factor))
     return ScaledArray(result.data, result.scale.astype(x.scale.dtype)) if is_scaled(x) else result
+
+
+def _ones_like_statistic(data: Any, shape: tuple[int, ...]) -> Any:
+    """1 for each element of a scale; inside `shard_map` of a type that varies over devices as the data do."""
+    if data.size == 0:
+        return jnp.ones(shape, SCALE_DTYPE)
+    # True whatever the element is; it gives the result the data's type.
+    always = (data.reshape(-1)[0] == 0) | True
+    return jnp.broadcast_to(always.astype(SCALE_DTYPE), shape)
 
 
 def _stays_plain(x: Any) -> bool:

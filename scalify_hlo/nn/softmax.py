@@ -15,16 +15,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from scalify_hlo.frontend.custom_scale import custom_scale
+from scalify_hlo.frontend.powers_of_two import pow2_round_down
 from scalify_hlo.frontend.scaled_array import ScaledArray
 from scalify_hlo.nn._values import wide, wide_dtype, with_scale
 
 
-def softmax_scale(count: int) -> float:
+def softmax_scale(count: Any) -> Any:
     """Scale of a softmax over `count` elements: 1 / sqrt(count), rounded down to a power of two.
 
     Midway between 1 / count, the size of equal probabilities, and 1, the largest: the data then lie between
-    1 / sqrt(count) and sqrt(count), within f16 and the f8 types for any realistic count.
+    1 / sqrt(count) and sqrt(count), within f16 and the f8 types for any realistic count. A symbolic dimension gives
+    a f32 array, any other count a number.
     """
+    if not isinstance(count, int):
+        root = jnp.sqrt(jnp.asarray(count).astype(np.float32))
+        # So that the root of a power of four, however it is rounded, is that power of two.
+        return pow2_round_down((1 + 2.0**-20) / root)
     return 2.0 ** -math.ceil(math.log2(max(count, 1)) / 2)
 
 

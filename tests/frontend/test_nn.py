@@ -205,6 +205,18 @@ def test_row_without_elements():
     np.testing.assert_array_equal(nn.logsumexp(np.full((1, 3), -np.inf, np.float32)), [-np.inf])
 
 
+def test_softmax_with_symbolic_shape():
+    """The scale of the result depends on a dimension that is known when the file is run."""
+    (count,) = jax.export.symbolic_shape("count")
+    exported = jax.export.export(jax.jit(nn.softmax))(jax.ShapeDtypeStruct((3, count), np.float32))
+    function = sc.scalify_exported(exported)
+    for size, scale in ((1, 1.0), (15, 0.25), (16, 0.25), (17, 0.125), (64, 0.125), (256, 0.0625)):
+        x = np.float32(np.resize(X, (3, size)))
+        result = function.call(scaled(x, 4))
+        assert float(result.scale) == scale
+        np.testing.assert_allclose(np.asarray(result), jax.nn.softmax(x), rtol=1e-5, atol=1e-7)
+
+
 def test_axes():
     x = np.float32(X)
     np.testing.assert_allclose(nn.softmax(x, axis=0), jax.nn.softmax(x, axis=0), rtol=1e-6)

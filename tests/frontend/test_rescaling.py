@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import AxisType, PartitionSpec
 
 import scalify_hlo as sc
 from scalify_hlo import ScaledArray, ops
@@ -115,6 +116,18 @@ def test_every_few_steps():
     np.testing.assert_array_equal(jax.jit(update)(0, DATA), DATA)
     with pytest.raises(ValueError, match="must be positive"):
         ops.dynamic_rescale_every(0, 0, DATA)
+
+
+def test_every_few_steps_inside_shard_map():
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(AxisType.Auto,))
+
+    def function(x, step):
+        return ops.dynamic_rescale_every(2, step, x)
+
+    along = PartitionSpec("i")
+    mapped = jax.shard_map(function, mesh=mesh, in_specs=(along, PartitionSpec()), out_specs=along)
+    x = ScaledArray(np.float16([2, 4]), np.float32(1))
+    assert [float(sc.scalify(mapped)(x, np.int32(step)).scale) for step in (3, 4)] == [1, 2]
 
 
 def test_vmap():
