@@ -10,7 +10,15 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.compare import Comparison, Tolerance, compare_results
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.execution.inputs import Draw, Split, draw_inputs, recombine, rewritten_arguments, split_scales
+from scalify_hlo.execution.inputs import (
+    Draw,
+    Split,
+    draw_inputs,
+    recombine,
+    rewritten_arguments,
+    split_scales,
+    spread_scales,
+)
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
@@ -59,6 +67,8 @@ def check_modules(
         check_arrays(signature.arguments, arrays)
         original_results = run_original(arrays)
     splits = split_scales(arrays, options.scales, options.seed)
+    shapes = [() if p.scale is None else rewritten_signature.arguments[p.scale].shape for p in pairings]
+    splits = spread_scales(splits, shapes, options.seed)
     if coarsest:
         splits, arrays = _narrowed(splits, pairings, rewritten_signature, signature)
         original_results = run_original(arrays)

@@ -78,6 +78,27 @@ def split_scales(arrays: Sequence[Array], mode: ScaleMode = "rms", seed: int = 0
     return splits
 
 
+def spread_scales(splits: Sequence[Split], shapes: Sequence[tuple[int, ...]], seed: int = 0) -> list[Split]:
+    """The same values with scales of the given shapes (() for one scale), whose numbers differ: up to 2^3 either way.
+
+    So that numbers that are mixed up show. Where the data would not be exact then, a scale stays as it is.
+    """
+    generator = np.random.default_rng(seed)
+    spread: list[Split] = []
+    for split, shape in zip(splits, shapes, strict=True):
+        if split.scale is None or not shape:
+            spread.append(split)
+            continue
+        factors = np.ldexp(1.0, generator.integers(-3, 4, shape))
+        scale = (split.scale * factors).astype(np.float32)
+        values = recombine(split.data, split.scale)
+        with np.errstate(over="ignore", under="ignore"):
+            data = (split.data.astype(np.float64) / factors).astype(split.data.dtype)
+        same = np.array_equal(recombine(data, scale), values, equal_nan=True) and np.isfinite(scale).all()
+        spread.append(Split(data, scale) if same else split)
+    return spread
+
+
 def split_by_exponent(array: Array, exponent: int) -> Split:
     """(array / 2^e, 2^e) where e is `exponent`, or the nearest one on the way to 0 for which the data are exact."""
     values = array.astype(np.float64)

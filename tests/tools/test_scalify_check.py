@@ -14,7 +14,7 @@ import pytest
 from jax import export
 from scalify_hlo.tools.scalify_check import main
 
-from scalify_hlo import registry, rewrite_module
+from scalify_hlo import ScalifyOptions, registry, rewrite_module
 from scalify_hlo.oprewrite import OpRewrite
 
 
@@ -330,3 +330,23 @@ def test_an_error_beyond_the_precision_is_caught(check: Check, original: pathlib
 def test_an_unknown_precision_is_one_line(check: Check, original: pathlib.Path) -> None:
     status, _, err = check(original, "--precision=fp9")
     assert status == 2 and err.count("\n") == 1 and "unknown precision 'fp9'" in err
+
+
+def test_mixed_up_scales_of_channels_fail(check: Check, tmp_path: pathlib.Path) -> None:
+    """Each channel gets a scale of its own, so that a rewriting that exchanges them is found out."""
+    original, right, wrong = (tmp_path / name for name in ("original.mlir", "right.mlir", "wrong.mlir"))
+    original.write_text("""
+func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %0 = stablehlo.negate %x : tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}""")
+    flags = ("--scale-dims=0=1", "--result-scales=shaped")
+    assert check(original, *flags)[0] == 0
+    options = ScalifyOptions(scale_dims="0=1", result_scales="shaped")
+    text = rewrite_module(original.read_text(), options)
+    right.write_text(text)
+    assert check(original, "--rewritten", right)[0] == 0
+    assert "return %0, %arg1" in text
+    reverse = "%r = stablehlo.reverse %arg1, dims = [1] : tensor<1x4xf32>\n    "
+    wrong.write_text(text.replace("return %0, %arg1", reverse + "return %0, %r"))
+    assert check(original, "--rewritten", wrong)[0] == 1
