@@ -17,7 +17,7 @@ _GROUPS = ("replica_groups", "channel_handle", "use_global_device_ids")
 
 # how a value is laid out over devices does not change it
 @rule("sdy.sharding_constraint", "sdy.reshard", "sdy.propagation_barrier", family="homogeneous", law="f(s x) = s f(x)",
-      scale="s")  # fmt: skip
+      scale="s", shaped=True)  # fmt: skip
 def layout(r: OpRewrite) -> None:
     x = r.scaled(0)
     r.result(x.scale, x.moments, indifferent=x.indifferent)

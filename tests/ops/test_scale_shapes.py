@@ -18,6 +18,7 @@ from scalify_hlo.execution.modules import as_module, to_bytecode
 from scalify_hlo.execution.promote import promote_array, promote_to_f64
 from scalify_hlo.execution.signature import entry_signature, pair_arguments
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.rewrite import rewrite_module
 from tests.ops.program import Program
 from tests.ops.programs import PROGRAMS
 from tests.ops.test_rules import evaluator, is_exact, range_variants
@@ -194,3 +195,16 @@ def test_stacks_of_values_whose_scale_has_a_shape(function: Any, dims: str) -> N
     for pair, want in zip(rewritten.run(splits), interpret(text, [x, y]), strict=True):
         value = recombine(pair.data, pair.scale).astype(np.float32)
         assert same_bits(value, want).all(), f"{value}, expected {want}\n{rewritten.text}"
+
+
+def test_a_sharding_keeps_the_scale() -> None:
+    rewritten = rewrite_module(
+        """
+sdy.mesh @mesh = <["a"=2]>
+func.func public @main(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %0 = sdy.sharding_constraint %x <@mesh, [{"a"}, {}]> : tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}""",
+        ScalifyOptions(scale_dims="0=0", result_scales="shaped"),
+    )
+    assert "return %0, %arg1 : tensor<4x2xf32>, tensor<4x1xf32>" in rewritten
