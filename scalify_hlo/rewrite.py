@@ -12,6 +12,7 @@ from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewriter import Rewriter
 from scalify_hlo.selection import select_arguments
 from scalify_hlo.signature import add_scale_arguments, add_scale_results, public_function
+from scalify_hlo.statistics_in_f32 import widen_statistics
 
 ModuleLike = TypeVar("ModuleLike", str, bytes, ir.Module)
 
@@ -58,6 +59,8 @@ def scalify_in_place(
         if not any(selection.scaled) and not table.contains_marker(function):
             return
         inline_loop_bodies(module)
+        if options.statistics == "f32":
+            widen_statistics(module)
         table = FunctionTable(module, options)
         rewriter = Rewriter(function, options, table)
         add_scale_arguments(rewriter, selection, options)

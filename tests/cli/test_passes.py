@@ -108,6 +108,7 @@ VALUES = {
     "rounding": "none",
     "rules": "paper",
     "recognise": "none",
+    "statistics": "own",
     "on-unsupported": "unscale",
     "slack": "0.5",
     "print-rules": "true",

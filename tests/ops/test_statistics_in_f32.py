@@ -1,0 +1,111 @@
+"""In f16, sums and what is computed of them row by row are in f32: data may be far from unit scaling."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from scalify_hlo import rewrite_module
+from scalify_hlo.bindings import ir
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.modules import as_module, operations
+from scalify_hlo.execution.promote import promote_to_f64
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.statistics_in_f32 import widen_statistics
+
+SHAPE = (8, 64)
+
+
+def _layer_norm(x: jax.Array) -> jax.Array:
+    centred = x - jnp.mean(x, axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt(jnp.mean(jnp.square(centred), axis=-1, keepdims=True) + 1e-5)
+
+
+def _rms_norm(x: jax.Array) -> jax.Array:
+    return x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-5)
+
+
+def _softmax(x: jax.Array) -> jax.Array:
+    return jax.nn.softmax(x, axis=-1)
+
+
+FUNCTIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
+    "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "softmax": _softmax,
+}
+
+
+def _gradient(name: str, dtype: str = "float16") -> str:
+    def loss(x: jax.Array, weights: jax.Array) -> jax.Array:
+        return jnp.sum(FUNCTIONS[name](x) * weights)
+
+    spec = jax.ShapeDtypeStruct(SHAPE, dtype)
+    return jax.export.export(jax.jit(jax.grad(loss)))(spec, spec).mlir_module()
+
+
+def _inputs() -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(0)
+    return generator.normal(size=SHAPE).astype(np.float16), generator.normal(size=SHAPE).astype(np.float16)
+
+
+def _error(text: str, exponent: int, options: ScalifyOptions) -> float:
+    """Of the gradient, relative and norm-wise, with the data of x 2^exponent away from unit scaling; x itself is not."""
+    x, weights = _inputs()
+    data = np.ldexp(x, exponent)
+    result, scale = xla.compile(rewrite_module(text, options))(
+        [data, np.float32(2.0**-exponent), weights, np.float32(1)]
+    )
+    exact = np.ldexp(data.astype(np.float64), -exponent)
+    (true,) = xla.compile(promote_to_f64(as_module(text)))([exact, weights.astype(np.float64)])
+    with np.errstate(invalid="ignore"):
+        difference = result.astype(np.float64) * scale - true
+    return float(np.linalg.norm(difference) / np.linalg.norm(true))
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
+@pytest.mark.parametrize("exponent", [-9, -6, 0, 5])
+def test_gradients_of_norms_bear_data_far_from_unit_scaling(name: str, exponent: int) -> None:
+    assert _error(_gradient(name), exponent, ScalifyOptions()) < 2e-3
+
+
+def test_it_is_needed() -> None:
+    assert not _error(_gradient("layer_norm"), -9, ScalifyOptions(statistics="own")) < 1
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nothing_changes_in_exact_arithmetic(name: str) -> None:
+    module, widened = (as_module(_gradient(name)) for _ in range(2))
+    with widened.context, ir.Location.unknown(widened.context):
+        widen_statistics(widened)
+    widened.operation.verify()
+    assert len(operations(widened)) != len(operations(module))
+    arguments = [array.astype(np.float64) for array in _inputs()]
+    results = [xla.compile(promote_to_f64(m))(arguments)[0] for m in (module, widened)]
+    np.testing.assert_allclose(*results, rtol=1e-12)
+
+
+def test_f32_programs_stay_as_they_are() -> None:
+    module = as_module(_gradient("layer_norm", "float32"))
+    before = str(module)
+    with module.context, ir.Location.unknown(module.context):
+        widen_statistics(module)
+    assert str(module) == before
+
+
+def test_full_size_tensors_stay_narrow() -> None:
+    module = as_module(_gradient("layer_norm"))
+
+    def wide_and_large() -> list[Any]:
+        return [
+            op for op in operations(module)
+            if op.name in ("stablehlo.add", "stablehlo.subtract") and str(op.results[0].type) == "tensor<8x64xf32>"
+        ]  # fmt: skip
+
+    before = len(wide_and_large())
+    with module.context, ir.Location.unknown(module.context):
+        widen_statistics(module)
+    assert len(wide_and_large()) == before
