@@ -10,9 +10,9 @@ from unit size, those where the error against f64 jumps, and how log2 RMS change
 
 import dataclasses
 import pathlib
-import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean, median
 from typing import Any, get_args
 
 import click
@@ -53,7 +53,7 @@ def summary(tensors: Iterable[Tensor]) -> Summary:
     used = [t.log2_rms for t in found if t.log2_rms is not None and t.used]
     return Summary(
         len(sizes), len(found) - len(sizes), _share(sizes), _share(used), sum(t.overflows for t in found),
-        sum(t.underflows for t in found), min(sizes, default=0.0), statistics.median(sizes or [0.0]),
+        sum(t.underflows for t in found), min(sizes, default=0.0), median(sizes or [0.0]),
         max(sizes, default=0.0),
     )  # fmt: skip
 
@@ -116,7 +116,7 @@ def layer_means(tensors: Sequence[Tensor], direction: str) -> dict[int, float]:
     for t in tensors:
         if t.layer is not None and t.log2_rms is not None and t.direction == direction:
             by_layer.setdefault(t.layer, []).append(t.log2_rms)
-    return {layer: statistics.fmean(by_layer[layer]) for layer in sorted(by_layer)}
+    return {layer: fmean(by_layer[layer]) for layer in sorted(by_layer)}
 
 
 # --- tables -------------------------------------------------------------------------------------------------------
@@ -247,19 +247,20 @@ def record(found: Measurement) -> dict[str, Any]:
 @click.option("--rules", type=click.Choice(["default", "paper"]), default="default", show_default=True)
 @click.option("--rounding", type=click.Choice(get_args(Rounding)), default="down", show_default=True)
 @click.option("--slack", default=ScalifyOptions().slack, show_default=True)
+@click.option("--statistics", type=click.Choice(["f32", "own"]), default="f32", show_default=True)
 @click.option("--count", default=12, show_default=True, help="Rows of the lists of the worst.")
 @click.option("--all-tensors", is_flag=True, help="List every tensor in program order.")
 @click.option("--out", type=click.Path(path_type=pathlib.Path), help="[default: benchmarks/results/calibration/...]")
-def main(model: str, layers: int, dtype: str, scales: Any, steps: int, rules: Any, rounding: Any, slack: float,
+def main(model: str, layers: int, dtype: str, scales: Any, steps: int, rules: Any, rounding: Any, slack: float, statistics: Any,
          count: int, all_tensors: bool, out: pathlib.Path | None) -> None:  # fmt: skip
     start = time.perf_counter()
-    options = ScalifyOptions(rules=rules, rounding=rounding, slack=slack)
+    options = ScalifyOptions(rules=rules, rounding=rounding, slack=slack, statistics=statistics)
     found = measure(MODELS[model](layers), dtype, scales, steps=steps, options=options)
     if all_tensors:
         print(listed(found.tensors), end="\n\n")
     print(report(found, count))
     settings = {"model": model, "layers": layers, "dtype": dtype, "scales": scales, "steps": steps, "rules": rules,
-                "rounding": rounding, "slack": slack}  # fmt: skip
+                "rounding": rounding, "slack": slack, "statistics": statistics}  # fmt: skip
     name = "-".join([model, str(layers), dtype, scales, *([f"{steps}steps"] if steps > 1 else []), rules])
     path = out or RESULTS / "calibration" / f"{name}.json"
     write_json(path, {"settings": settings, "environment": environment(), **record(found)})

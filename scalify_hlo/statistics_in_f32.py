@@ -128,7 +128,9 @@ class _Widening:
     def _twin(self, op: ir.Operation) -> ir.Value:
         """The same operation in f32."""
         with ir.InsertionPoint(op), op.location:
-            operands = [self.wide.get(value) or _convert_to(value, "f32") for value in op.operands]
+            # Converted once: a square has to stay recognisable.
+            twins = {value: self.wide.get(value) or _convert_to(value, "f32") for value in dict.fromkeys(op.operands)}
+            operands = [twins[value] for value in op.operands]
             attributes = {name: op.attributes[name] for name in op.attributes}
             copy = ir.Operation.create(op.name, [_type(op.results[0].type, "f32")], operands, attributes)
         return copy.results[0]

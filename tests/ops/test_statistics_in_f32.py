@@ -53,7 +53,7 @@ def _inputs() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _error(text: str, exponent: int, options: ScalifyOptions) -> float:
-    """Of the gradient, relative and norm-wise, with the data of x 2^exponent away from unit scaling; x itself is not."""
+    """Of the gradient, relative and norm-wise, with data of x 2^exponent away from unit scaling, and x not."""
     x, weights = _inputs()
     data = np.ldexp(x, exponent)
     result, scale = xla.compile(rewrite_module(text, options))(
@@ -109,3 +109,15 @@ def test_full_size_tensors_stay_narrow() -> None:
     with module.context, ir.Location.unknown(module.context):
         widen_statistics(module)
     assert len(wide_and_large()) == before
+
+
+def test_squares_stay_squares() -> None:
+    """A sum of squares grows like N: its rule has to see that both factors are one value."""
+    module = as_module(_gradient("rms_norm"))
+    with module.context, ir.Location.unknown(module.context):
+        widen_statistics(module)
+    squares = [
+        op for op in operations(module)
+        if op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1] and "64xf32" in str(op.results[0].type)
+    ]  # fmt: skip
+    assert len(squares) == 1
