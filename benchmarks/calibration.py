@@ -251,8 +251,8 @@ def record(found: Measurement) -> dict[str, Any]:
 @click.option("--count", default=12, show_default=True, help="Rows of the lists of the worst.")
 @click.option("--all-tensors", is_flag=True, help="List every tensor in program order.")
 @click.option("--out", type=click.Path(path_type=pathlib.Path), help="[default: benchmarks/results/calibration/...]")
-def main(model: str, layers: int, dtype: str, scales: Any, steps: int, rules: Any, rounding: Any, slack: float, statistics: Any,
-         count: int, all_tensors: bool, out: pathlib.Path | None) -> None:  # fmt: skip
+def main(model: str, layers: int, dtype: str, scales: Any, steps: int, rules: Any, rounding: Any, slack: float,
+         statistics: Any, count: int, all_tensors: bool, out: pathlib.Path | None) -> None:  # fmt: skip
     start = time.perf_counter()
     options = ScalifyOptions(rules=rules, rounding=rounding, slack=slack, statistics=statistics)
     found = measure(MODELS[model](layers), dtype, scales, steps=steps, options=options)
