@@ -7,7 +7,8 @@ costs nothing there. In exact arithmetic nothing changes.
 
     convert(f32 -> f16), add, rsqrt, divide (f16), convert(f16 -> f32)   becomes   add, rsqrt, divide (f32)
 
-Products that are summed next are formed in f32 too, since f16's square of 2^-12 is 0.
+Products that are summed next are formed in f32 too, since f16's square of 2^-12 is 0; and so are products of such a
+number, repeated along its row, with a full-size tensor.
 """
 
 from scalify_hlo.bindings import ir
@@ -39,10 +40,14 @@ def _regions(op: ir.Operation) -> None:
 
 
 class _Widening:
-    """One block. `wide`: the f32 twins of values of narrow types."""
+    """One block.
+
+    wide: the f32 twins of values of narrow types. rows: the same of full-size tensors that repeat a number along rows.
+    """
 
     def __init__(self, block: ir.Block):
         self.wide: dict[ir.Value, ir.Value] = {}
+        self.rows: dict[ir.Value, ir.Value] = {}
         for op in [op.operation for op in block.operations]:
             if op.name in ("stablehlo.while", "stablehlo.case", "stablehlo.if"):
                 _regions(op)
@@ -52,15 +57,18 @@ class _Widening:
                 self._reduce(op)
             elif op.name in _ELEMENTWISE:
                 self._elementwise(op)
-        for narrow in reversed(self.wide):
-            if not any(True for _ in narrow.uses):
-                narrow.owner.operation.erase()
+        for replaced in (self.rows, self.wide):
+            for narrow in reversed(replaced):
+                if not any(True for _ in narrow.uses):
+                    narrow.owner.operation.erase()
 
     def _convert(self, op: ir.Operation) -> None:
         source, target = (tensor_info(value.type) for value in (op.operands[0], op.results[0]))
         if _is_narrow(target) and source.element == "f32":
             if _from_sum(op.operands[0], _DEPTH):
                 self.wide[op.results[0]] = op.operands[0]
+            elif _repeats_sum(op.operands[0]):
+                self.rows[op.results[0]] = op.operands[0]
         elif _is_narrow(source) and target.element == "f32" and op.operands[0] in self.wide:
             op.results[0].replace_all_uses_with(self.wide[op.operands[0]])
             op.erase()
@@ -118,6 +126,13 @@ class _Widening:
             op.results[0].replace_all_uses_with(narrowed)
             op.erase()
             self.wide[narrowed] = twin
+        elif grows and known[0]:
+            self.rows[op.results[0]] = self._twin(op)
+        elif op.name == "stablehlo.multiply" and any(operand in self.rows for operand in op.operands):
+            twin = self._twin(op)
+            with ir.InsertionPoint(op), op.location:
+                op.results[0].replace_all_uses_with(_convert_to(twin, info.element))
+            op.erase()
         elif op.name == "stablehlo.multiply" and _is_summed(op.results[0]):
             twin = self._twin(op)
             for use in list(op.results[0].uses):
@@ -129,7 +144,8 @@ class _Widening:
         """The same operation in f32."""
         with ir.InsertionPoint(op), op.location:
             # Converted once: a square has to stay recognisable.
-            twins = {value: self.wide.get(value) or _convert_to(value, "f32") for value in dict.fromkeys(op.operands)}
+            known = {**self.rows, **self.wide}
+            twins = {value: known.get(value) or _convert_to(value, "f32") for value in dict.fromkeys(op.operands)}
             operands = [twins[value] for value in op.operands]
             attributes = {name: op.attributes[name] for name in op.attributes}
             copy = ir.Operation.create(op.name, [_type(op.results[0].type, "f32")], operands, attributes)
@@ -173,6 +189,16 @@ def _from_sum(value: ir.Value, depth: int) -> bool:
     if op.name not in _ELEMENTWISE and op.name != "stablehlo.convert":
         return False
     return any(tensor_info(v.type).size == size and _from_sum(v, depth - 1) for v in op.operands)
+
+
+def _repeats_sum(value: ir.Value) -> bool:
+    """Whether a value is what comes from a sum, repeated along the dimension that was summed."""
+    owner = value.owner
+    return (
+        not isinstance(owner, ir.Block)
+        and owner.name == "stablehlo.broadcast_in_dim"
+        and _from_sum(owner.operands[0], _DEPTH)
+    )
 
 
 def _is_used_once(value: ir.Value) -> bool:
