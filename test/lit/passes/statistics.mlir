@@ -6,8 +6,9 @@
 // CHECK: stablehlo.multiply {{.*}} : tensor<4x16xf32>
 // CHECK: stablehlo.reduce
 // CHECK: stablehlo.rsqrt {{.*}} : tensor<4x1xf32>
-// CHECK: stablehlo.convert {{.*}}(tensor<4x1xf32>) -> tensor<4x1xf16>
-// CHECK: stablehlo.multiply {{.*}} : tensor<4x16xf16>
+// CHECK-NOT: tensor<4x1xf16>
+// CHECK: stablehlo.multiply {{.*}} : tensor<4x16xf32>
+// CHECK: stablehlo.convert {{.*}}(tensor<4x16xf32>) -> tensor<4x16xf16>
 // OWN-LABEL: func.func @rms_norm(
 // OWN: stablehlo.multiply {{.*}} : tensor<4x16xf16>
 // OWN: stablehlo.rsqrt {{.*}} : tensor<4x1xf16>
