@@ -22,6 +22,7 @@ class Held:
     from_model: depends on parameters or inputs; otherwise it comes from constants, positions or random bits.
     constant: the number that all elements are, where known. magnitude: a bound, where constants give one, else 0.
     extreme: constants that stand for infinity are mixed in; no narrow type holds these and the rest of the tensor.
+    transient: computed wide, and only one elementwise operation or reduction reads it: it never lies in memory.
     in_memory: `raw` lies in memory anyway (an argument, a loop's carried value), so that reading it costs nothing.
     """
 
@@ -32,6 +33,7 @@ class Held:
     constant: float | None = None
     magnitude: float = 0.0
     extreme: bool = False
+    transient: bool = False
     in_memory: bool = False
     versions: dict[tuple[str, bool], ir.Value] = dataclasses.field(default_factory=dict[tuple[str, bool], ir.Value])
 
@@ -50,7 +52,7 @@ class Held:
         A value that was computed wide and is stored narrow is read back from the narrow type, as memory gives it,
         unless `exact` or unless it has no narrow form.
         """
-        raw_is_good = exact or self.in_memory or self.extreme or self.natural == self.computed
+        raw_is_good = exact or self.in_memory or self.extreme or self.transient or self.natural == self.computed
         if element == self.computed and raw_is_good:
             return self.raw
         key = (element, raw_is_good)

@@ -10,6 +10,8 @@ values stored so. These stay in f32, or are computed in it:
 - sums and products, which accumulate wide;
 - values in which constants that stand for minus infinity are mixed (attention masks such as -1e9), up to the
   exponential that ends them: a narrow type cannot hold both these and the rest of the tensor;
+- what is computed in it and read by one elementwise operation or reduction only: compilers keep it in registers,
+  and it may be far from the size of what is stored (a softmax's gradient divided by the square of a sum);
 - the optimiser's arithmetic, in the policy's `update` type.
 """
 
@@ -130,7 +132,9 @@ class Retyper:
         natural = self._natural(operands.values())
         exact = op.name in kinds.EXACT_OPERAND
         narrow = natural == compute and all(
-            held.natural == compute and not held.extreme if held.constant is None else fits(held.constant, compute)
+            held.natural == compute and not (held.extreme or held.transient)
+            if held.constant is None
+            else fits(held.constant, compute)
             for held in operands.values()
         )
         if exact and any(held.computed == WIDE for held in operands.values()):
@@ -138,7 +142,17 @@ class Retyper:
         computed = compute if narrow and not _is_read_exactly(op) else WIDE
         self._set(op, computed, natural, operands, exact=exact)
         self._fold(op, operands)
+        held = self.held.get(op.results[0])
+        if held is not None and computed == WIDE and natural == compute != WIDE:
+            held.transient = self._is_transient(op.results[0])
         return None
+
+    def _is_transient(self, value: ir.Value) -> bool:
+        """Whether one elementwise operation or reduction, not of the optimiser, is all that reads a value."""
+        readers = [use.owner.operation for use in value.uses]
+        if len(readers) != 1 or self._in_update(readers[0]) or self._is_kept(readers[0]):
+            return False
+        return readers[0].name in kinds.ELEMENTWISE or readers[0].name == "stablehlo.reduce"
 
     def _natural(self, operands: "Sequence[Held] | object") -> str:
         """The compute type where something stored in it is among the operands."""
