@@ -3,7 +3,8 @@
 f32: the original's bits, on the reference interpreter. f16, with scales at which f16 cannot hold the values: within
 the error bound of `tests.graphs.bounds` around the exact value.
 
-SCALIFY_PROPERTY_EXAMPLES sets how many programs each test draws (docs/testing.md reports a run of 100,000).
+SCALIFY_PROPERTY_EXAMPLES sets how many programs each test draws: 2,000 by default. The largest run so far drew 7,500
+for each of the two tests (2,500 with each of --hypothesis-seed=1 to 3), without a failure.
 """
 
 import os
