@@ -47,6 +47,11 @@ def _numbers(_context: Any, _parameter: Any, value: str) -> list[int]:
 @click.option("--text", "text_path", type=click.Path(path_type=pathlib.Path, exists=True), help="See examples/text.py.")
 @click.option("--out", type=click.Path(path_type=pathlib.Path), help="JSON file.  [default: experiments/results/MODEL]")
 @click.option("--picture", "picture_path", type=click.Path(path_type=pathlib.Path), help="[default: docs/MODEL.svg]")
+@click.option(
+    "--diagnose/--no-diagnose",
+    default=True,
+    help="Find the tensors that break where a run does, which takes minutes.  [default: diagnose]",
+)
 @click.option("--fresh", is_flag=True, help="Repeat every run.")
 def main(
     model: Any,
@@ -56,6 +61,7 @@ def main(
     text_path: pathlib.Path | None,
     out: pathlib.Path | None,
     picture_path: pathlib.Path | None,
+    diagnose: bool,
     fresh: bool,
 ) -> None:
     out = out or _ROOT / "experiments" / "results" / f"{model}.json"
@@ -81,7 +87,7 @@ def main(
         for seed in seeds:
             found = record["runs"].setdefault(row, {})
             if str(seed) not in found:
-                found[str(seed)] = run(settings, model, row, seed, corpus, held_out)
+                found[str(seed)] = run(settings, model, row, seed, corpus, held_out, diagnose=diagnose)
                 write_json(out, record)
     click.echo(f"\n{table(record)}\n")
     if "f32" in record["runs"]:

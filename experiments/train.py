@@ -54,10 +54,20 @@ class Settings:
         return Size(self.layers, self.width, self.heads, self.groups, self.context)
 
 
-def run(settings: Settings, model: ModelName, row: str, seed: int, corpus: text.Corpus, held_out: text.Corpus) -> Any:
+def run(
+    settings: Settings,
+    model: ModelName,
+    row: str,
+    seed: int,
+    corpus: text.Corpus,
+    held_out: text.Corpus,
+    *,
+    diagnose: bool = True,
+) -> Any:
     """Train one row; a record for JSON.
 
-    The losses end where the loss or the state is not finite; `failure` says which tensor was the first.
+    The losses end where the loss or the state is not finite; `failure` says which tensor was the first, unless
+    `diagnose` is off.
     """
     recipe, size = RECIPES[row], settings.size
     start = time.perf_counter()
@@ -72,7 +82,8 @@ def run(settings: Settings, model: ModelName, row: str, seed: int, corpus: text.
             state, loss = step(*arguments)
             value = float(np.asarray(loss))
             if not (math.isfinite(value) and _is_finite(state)):
-                failure = {"step": i + 1, "loss": str(value), **diagnosis(model, size, recipe, arguments)}
+                found = diagnosis(model, size, recipe, arguments) if diagnose else {}
+                failure = {"step": i + 1, "loss": str(value), **found}
                 break
             losses.append(value)
     return {

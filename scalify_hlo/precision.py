@@ -42,7 +42,7 @@ class PrecisionPolicy:
     update: str = "f32"
     # Whether matrix products get FP8 operands (by `scalify-fp8-dots`, after `scalify`).
     fp8_products: bool = False
-    # Where `scalify-auto-rescale` rescales gradients dynamically: branches, logits, gradients.
+    # Where `scalify-auto-rescale` rescales gradients dynamically: branches, scores, logits, gradients.
     rescaling: tuple[str, ...] = ()
     # Arguments that are parameters: patterns with `*` and `?` on their names. Empty: found by data flow.
     parameter_names: tuple[str, ...] = ()
@@ -87,10 +87,12 @@ PRESETS: dict[Preset, PrecisionPolicy] = {
     "f32": PrecisionPolicy("f32", "f32", "f32", "f32"),
     "bf16": PrecisionPolicy("bf16", "f32", "bf16", "f32"),
     "fp16": PrecisionPolicy("f16", "f32", "f16", "f32"),
-    "fp16-state": PrecisionPolicy("f16", "f16", "f16", "f32", rescaling=("branches",)),
-    "fp8": PrecisionPolicy("f16", "f16", "f8E5M2", "f32", fp8_products=True, rescaling=("branches", "logits")),
+    "fp16-state": PrecisionPolicy("f16", "f16", "f16", "f32", rescaling=("branches", "scores")),
+    "fp8": PrecisionPolicy(
+        "f16", "f16", "f8E5M2", "f32", fp8_products=True, rescaling=("branches", "scores", "logits")
+    ),
     "fp8-fp16-state": PrecisionPolicy(
-        "f16", "f16", "f8E5M2", "f16", fp8_products=True, rescaling=("branches", "logits", "gradients")
+        "f16", "f16", "f8E5M2", "f16", fp8_products=True, rescaling=("branches", "scores", "logits", "gradients")
     ),
 }
 

@@ -56,8 +56,8 @@ def test_the_compiler_s_way_starts_where_f32_does(corpora: Any) -> None:
     assert float(np.asarray(loss)) == pytest.approx(float(exact), abs=5e-3)
 
 
-def test_the_compiler_rescales_twice_a_layer() -> None:
-    assert [rescales(model, TINY, "compiler-3") for model in ("gpt2", "llama")] == [2, 2]  # type: ignore[arg-type]
+def test_the_compiler_rescales_three_tensors_a_layer() -> None:
+    assert [rescales(model, TINY, "compiler-3") for model in ("gpt2", "llama")] == [3, 3]  # type: ignore[arg-type]
     assert rescales("gpt2", TINY, "fp8-current") == 18
     assert rescales("gpt2", TINY, "compiler-1") == 0
 
@@ -139,7 +139,8 @@ def test_the_command_goes_on_where_it_was(tmp_path: pathlib.Path, monkeypatch: p
     options = [f"--text={tmp_path / 'text.txt'}", f"--out={out}", f"--picture={picture}", *ARGUMENTS]
     trained: list[tuple[str, int]] = []
 
-    def fake(_settings: Settings, _model: Any, row: str, seed: int, *_: Any) -> Any:
+    def fake(_settings: Settings, _model: Any, row: str, seed: int, *_: Any, diagnose: bool) -> Any:
+        assert diagnose
         trained.append((row, seed))
         failure = {"step": 2, "loss": "nan", "first": [{"name": "block_0/add"}]} if row == "bf16" else None
         loss = None if failure else 2.0 + seed

@@ -24,10 +24,11 @@ from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unsh
 from scalify_hlo.signature import public_function
 from scalify_hlo.types import tensor_info
 
-Place = Literal["branches", "logits", "gradients"]
-_PLACES = ("branches", "logits", "gradients")
+Place = Literal["branches", "scores", "logits", "gradients"]
+_PLACES = ("branches", "scores", "logits", "gradients")
 _DESCRIPTIONS = {
     "branches": "gradient that enters a residual branch",
+    "scores": "gradient of attention scores",
     "logits": "gradient of the logits",
     "gradients": "gradient that enters the optimiser",
 }
@@ -45,8 +46,9 @@ class AutoRescale(Pass):
 
     name: ClassVar[str] = "scalify-auto-rescale"
 
-    # Where: the gradients that enter residual branches (the paper's LayerNorm backward), that of the logits, and
-    # those that enter the optimiser (for state in f16: the paper's row #4).
+    # Where: the gradients that enter residual branches (the paper's LayerNorm backward), those of attention scores
+    # (a softmax's gradient grows in training by more than static rules foresee), that of the logits, and those that
+    # enter the optimiser (for state in f16: the paper's row #4).
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square, or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
@@ -89,6 +91,10 @@ class AutoRescale(Pass):
                     value = _gradient(product)
                     if _enters_branch(value, calls):
                         found.setdefault(value, "branches")
+        if "scores" in self.places:
+            for product in products:
+                if product.kind == "backward" and product.batched and _is_of_scores(_gradient(product)):
+                    found.setdefault(_gradient(product), "scores")
         if "gradients" in self.places:
             main = ir.StringAttr(public_function(module).attributes["sym_name"]).value
             for value in find_update(module, main).gradients:
@@ -100,6 +106,15 @@ def _gradient(product: MatrixProduct) -> ir.Value:
     """The gradient operand of a backward product, before it was moved or rescaled."""
     operand = product.lhs if product.lhs.is_gradient else product.rhs
     return operand.origin.root
+
+
+def _is_of_scores(value: ir.Value) -> bool:
+    """Whether the gradient operand of a backward product of attention has come through a softmax.
+
+    The gradient of attention's result comes from another product as it is; that of the scores, by arithmetic.
+    """
+    op = defining_op(value)
+    return op is not None and op.name != "stablehlo.dot_general"
 
 
 def _enters_branch(value: ir.Value, calls: CallGraph) -> bool:

@@ -47,6 +47,15 @@ def test_twice_per_layer_once_at_the_logits_and_every_parameter(style: Style, br
     assert remarks[-1].message.endswith(f"({branches} branches, 1 logits, {PARAMETERS} gradients)")
 
 
+@pytest.mark.parametrize("names", [True, False])
+@pytest.mark.parametrize(("style", "layers"), [("unrolled", 2), ("scan", 1)])
+def test_gradients_of_attention_scores_once_a_layer(style: Style, layers: int, names: bool) -> None:
+    text, remarks = rescale(train_step_text(style, names=names), AutoRescale(places=("scores",)))
+    assert places(remarks) == {"rescaled: gradient of attention scores": layers}
+    # The scores of the sequence against itself, not the products with the values.
+    assert set(re.findall(r'composite "scalify.set_scaling".* -> tensor<(.*?)>', text)) == {"4x16x16xf32"}
+
+
 def test_by_default_gradients_of_parameters_are_left() -> None:
     _, remarks = rescale(train_step_text())
     assert sum(places(remarks).values()) == 5
@@ -124,7 +133,11 @@ def test_the_pass_reports_where() -> None:
 @pytest.mark.parametrize(
     ("options", "text", "message"),
     [
-        (AutoRescale(places=("layers",)), STEP, "unknown place 'layers'; known are branches, logits, gradients"),
+        (
+            AutoRescale(places=("layers",)),
+            STEP,
+            "unknown place 'layers'; known are branches, scores, logits, gradients",
+        ),
         (AutoRescale(statistic="l3"), STEP, "unknown statistic 'l3'; known are l2, max"),  # type: ignore[arg-type]
         (AutoRescale(), forward_text(), "the module has no backward pass: there is no gradient to rescale"),
     ],

@@ -283,7 +283,10 @@ def test_overrides_replace_the_preset_s_types() -> None:
 def test_a_precision_stands_for_passes_around_scalify() -> None:
     assert passes_around_scalify("fp16") == ((Cast(precision="fp16"),), ())
     before, after = passes_around_scalify("fp8-fp16-state")
-    assert before == (AutoRescale(places=("branches", "logits", "gradients")), Cast(precision="fp8-fp16-state"))
+    assert before == (
+        AutoRescale(places=("branches", "scores", "logits", "gradients")),
+        Cast(precision="fp8-fp16-state"),
+    )
     assert after == (FP8Dots(),)
     with pytest.raises(ScalifyError, match="unknown precision 'fp9'"):
         passes_around_scalify("fp9")  # type: ignore[arg-type]
