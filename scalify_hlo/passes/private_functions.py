@@ -66,7 +66,8 @@ def erase_unused(module: ir.Module, names: frozenset[str]) -> None:
 
 def has_floats(function: ir.Operation) -> bool:
     """Whether a function or a function that it calls may have a float value."""
-    return any(
+    arguments = function.regions[0].blocks[0].arguments
+    return any(tensor_info(value.type).is_float for value in arguments) or any(
         callee_name(op) is not None or any(tensor_info(result.type).is_float for result in op.results)
         for op in walk(function)
     )

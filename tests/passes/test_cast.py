@@ -290,3 +290,29 @@ def test_a_precision_stands_for_passes_around_scalify() -> None:
     assert after == (FP8Dots(),)
     with pytest.raises(ScalifyError, match="unknown precision 'fp9'"):
         passes_around_scalify("fp9")  # type: ignore[arg-type]
+
+
+def test_markers_of_one_shape_may_get_several_types() -> None:
+    """One gradient is rounded, another is a sum that stays in f32: their rescaling shares no function."""
+    text = main(
+        "%x: tensor<16x16xf32>, %y: tensor<16x16x16xf32>, %s: tensor<f32>",
+        """
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %a = stablehlo.abs %x : tensor<16x16xf32>
+        %v = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0]
+           : (tensor<16x16x16xf32>, tensor<f32>) -> tensor<16x16xf32>
+        %0 = stablehlo.composite "scalify.set_scaling" %a, %s {decomposition = @set_scaling}
+           : (tensor<16x16xf32>, tensor<f32>) -> tensor<16x16xf32>
+        %1 = stablehlo.composite "scalify.set_scaling" %v, %s {decomposition = @set_scaling}
+           : (tensor<16x16xf32>, tensor<f32>) -> tensor<16x16xf32>
+        return %0, %1 : tensor<16x16xf32>, tensor<16x16xf32>""",
+        "tensor<16x16xf32>, tensor<16x16xf32>",
+    )
+    narrow, _ = cast(
+        text
+        + """
+    func.func private @set_scaling(%x: tensor<16x16xf32>, %s: tensor<f32>) -> tensor<16x16xf32> {
+      return %x : tensor<16x16xf32>
+    }"""
+    )
+    assert len(re.findall(r"func.func private @set_scaling", narrow)) == 2
