@@ -38,7 +38,9 @@ def add(r: OpRewrite) -> None:
         if r.splat(i) is not None and constant_operand(r, i, 1 - i):
             other = r.scaled(1 - i)
             return finish_combined(r, other.scale, other.moments)
-    fresh = _fresh_term(x, y) if sign > 0 and not r.info(0).is_narrow else None
+    fresh = _fresh_term(x, y) if sign > 0 else None
+    if fresh is not None and r.info(0).is_narrow:
+        return _narrow_average(r, x, y, fresh)
     if fresh is not None:
         assert fresh.weight is not None
         scale, offset = settled_average(r, fresh.scale)
@@ -86,6 +88,20 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     if abs(rest) <= 1.5 * r.rewriter.options.slack:
         return root**power, rest + scale.exponent - exponent * power
     return (root**power).shifted(rest), scale.exponent - exponent * power
+
+
+def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
+    """A moving average in a narrow type: the larger of the state's scale and of that which the average will have.
+
+    # b m + (1 - b) g, E[g^2] constant: the average has the size of g, 1 / (1 - b) times that of the new term
+    """
+    assert fresh.weight is not None
+    whole = 1 / fresh.weight.number
+    average = ScaledValue(fresh.data, fresh.scale.shifted(math.ceil(math.log2(whole))), fresh.moments)
+    state = y if fresh is x else x
+    scale = r.common_scale((state, average))
+    bring_together(r, (0, 1), (x, y), scale)
+    finish_combined(r, scale, relative(average, scale))
 
 
 def lower_degree(x: ScaledValue, y: ScaledValue, *, narrow: bool) -> ScaledValue | None:

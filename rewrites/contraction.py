@@ -1,10 +1,12 @@
 """Contractions: sums of K products. The scale grows by sqrt(K), as if the products were independent."""
 
+import math
+
 from scalify_hlo.bindings import chlo, ir, stablehlo
 from scalify_hlo.moments import Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.registry import rule
-from scalify_hlo.scale import Scale
+from scalify_hlo.scale import Scale, round_log2
 from scalify_hlo.shapes import placed, uniform_along
 from scalify_hlo.values import ScaledValue
 
@@ -30,15 +32,26 @@ def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: 
     if not r.result_info().is_narrow:
         return r.settled(scale, moments, slack=r.rewriter.options.slack)
     wide = r.rebuilt(list(r.op.operands), [r.emit.tensor_type(result.type, "f32")]).results[0]
-    exponent = _growth(r, moments)
+    exponent = growth(r, x.moments.rms * y.moments.rms, moments, count)
     data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
     return r.result(scale.shifted(exponent), moments.shifted(-exponent), data=data)
 
 
-def _growth(r: OpRewrite, moments: Moments) -> float:
-    from scalify_hlo.scale import round_log2
+def growth(r: OpRewrite, term: float, total: Moments, count: int) -> float:
+    """log2 by which the scale of a sum of `count` terms in a narrow type is larger than that of a term.
 
-    return round_log2(moments.log2, r.rewriter.options.rounding)
+    term: the terms' root mean square; total: moments of the sum, if they are independent.
+
+    # sqrt(N) < N^(3/4) < N
+
+    Terms start or become aligned: the bias gradients of all tokens at the start of training, activations and the
+    weights that learn from them later. Their sum is then as large as N. Half-way between sqrt(N) and N it is never
+    further than N^(1/4) from unit scaling.
+    """
+    log2 = total.log2
+    if r.rewriter.options.rules != "paper" and term > 0:
+        log2 += max(0.0, (math.log2(count * term) - log2) / 2)
+    return round_log2(log2, r.rewriter.options.rounding)
 
 
 # (s x) . (t y) = (s t) (x . y), grown by sqrt(K)
@@ -148,7 +161,7 @@ def unary_einsum(r: OpRewrite) -> None:
         return r.settled(x.scale, moments, slack=r.rewriter.options.slack)
     type_ = r.emit.tensor_type(r.op.results[0].type, "f32")
     wide = r.rebuilt([r.emit.convert(x.data, "f32")], [type_]).results[0]
-    exponent = _growth(r, moments)
+    exponent = growth(r, x.moments.rms, moments, count)
     data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
     return r.result(x.scale.shifted(exponent), moments.shifted(-exponent), data=data)
 

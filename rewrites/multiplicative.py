@@ -16,6 +16,8 @@ from .nonlinear import on_values
 _LARGEST_POWER = 4
 # A constant factor of at most 2^this either way stays in the data of narrow types; a power of two never does.
 _CONSTANT_SLACK_NARROW = 3.0
+# log2 by which f16 data are made smaller before their squares are summed.
+_SUMMED_SQUARES = 4
 # A product of more run-time scales than this becomes a value of its own.
 _MOST_FACTORS = 6
 
@@ -50,9 +52,11 @@ def multiply(r: OpRewrite) -> None:
             return _pass_through(r, x, x.scale.shifted(exponent), _weight(r, i, 1 - i))
     x, y = r.scaled(0), r.scaled(1)
     weight = _weight(r, 0, 1) or _weight(r, 1, 0)
+    squared = x.data == y.data and not r.info(0).is_complex
+    if squared:
+        x = y = with_headroom(r, x)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
-    squared = x.data == y.data and not r.info(0).is_complex
     moments = x.moments.squared() if squared else x.moments.product(y.moments)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
@@ -103,10 +107,34 @@ def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight |
     return r.settled(scale, moments, weight=weight)
 
 
+def with_headroom(r: OpRewrite, x: ScaledValue) -> ScaledValue:
+    """A value about to be squared in f16, made smaller if its squares are summed.
+
+    A square has twice the dynamic range of its operand, f16 2^-24..2^16. Of a sum of squares, as in a variance, the
+    largest decide: those that vanish do not count, one that overflows spoils it.
+    """
+    exponent = round(x.moments.log2) + (_SUMMED_SQUARES if _is_summed(r.op.results[0]) else 0)
+    known = r.rewriter.options.rules != "paper" and not x.indifferent and not x.moments.least
+    if r.info(0).element != "f16" or not exponent or not known:
+        return x
+    data = r.emit.rescale(x.data, Scale(-exponent))
+    return ScaledValue(data, x.scale.shifted(exponent), x.moments.shifted(-exponent))
+
+
+def _is_summed(value: ir.Value) -> bool:
+    """Whether a value is used by sums over a dimension alone."""
+    users = [use.owner.operation for use in value.uses]
+    return bool(users) and all(
+        _is_summed(user.results[0]) if user.name == "stablehlo.convert" else user.name == "stablehlo.reduce"
+        for user in users
+    )
+
+
 # (s x)^2 = s^2 x^2
 @rule("chlo.square", family="multiplicative", law="(s x)^2 = s^2 x^2", scale="s^2", shaped=True)
 def square(r: OpRewrite) -> None:
-    x = r.scaled(0)
+    x = with_headroom(r, r.scaled(0))
+    r.set_operand(0, x.data)
     moments = Moments(x.moments.rms**2) if r.info(0).is_complex else x.moments.squared()
     if x.indifferent:
         return r.result(x.scale, moments, indifferent=True)
@@ -126,7 +154,7 @@ def divide(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
-    size = 1 / y.moments.rms if y.moments.rms else 1.0
+    size = r.rewriter.moments(y.moments).reciprocal_rms
     moments = x.moments.times(math.copysign(size, y.moments.mean) if y.moments.mean else size)
     moments = Moments(moments.rms, moments.mean, x.moments.nonnegative and y.moments.nonnegative)
     if x.indifferent or y.indifferent:

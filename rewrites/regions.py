@@ -1,5 +1,6 @@
 """Operations with a small region: reductions, windows, scatter, sort, map. Their law follows from the region's."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,13 +11,14 @@ from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import Create, OpRewrite, UnsupportedError
 from scalify_hlo.plain import unscaled
 from scalify_hlo.registry import rule
-from scalify_hlo.scale import ONE, Scale, round_log2
+from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.shapes import to_rank_0, uniform_along
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 from scalify_hlo.widening import widened
 
 from .additive import combined, finish_combined, relative
+from .contraction import growth
 from .multiplicative import product_scale
 
 # --- reductions -----------------------------------------------------------------------------------------------
@@ -108,17 +110,32 @@ def _with_initial(r: OpRewrite, index: int, initial: int) -> ScaledValue:
 
 def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
     x = _with_initial(r, 0, 1)
-    moments = r.rewriter.moments(x.moments).summed(count)
+    known = r.rewriter.moments(x.moments)
+    moments = known.summed(count)
+    if known.nonnegative and x.scale.is_one and _are_exponentials(x.data):
+        moments = dataclasses.replace(moments, least=1.0)
     scale = _without(r, x.scale, kept)
     if x.indifferent:
         return r.result(scale, moments, indifferent=True)
     if not r.result_info().is_narrow:
         return r.settled(scale, moments, slack=1.5 * r.rewriter.options.slack)
     # Accumulate in f32, multiply by the power of two, then round to the narrow type.
-    exponent = round_log2(moments.log2, r.rewriter.options.rounding)
+    exponent = growth(r, known.rms, moments, count)
     wide = widened(r).results[0]
     data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
     return r.result(scale.shifted(exponent), moments.shifted(-exponent), data=data)
+
+
+def _are_exponentials(value: ir.Value) -> bool:
+    """Whether a value is exp(x), masked or converted: in softmax and logsumexp, whose largest element is 1."""
+    while not isinstance(value.owner, ir.Block):
+        op = value.owner.operation
+        if op.name == "stablehlo.exponential":
+            return True
+        if op.name not in ("stablehlo.convert", "stablehlo.select"):
+            return False
+        value = op.operands[1 if op.name == "stablehlo.select" else 0]
+    return False
 
 
 def _product(r: OpRewrite, count: int) -> None:

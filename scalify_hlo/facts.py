@@ -46,7 +46,8 @@ _DEPTH = 12
 class FactFinder:
     """Facts of the plain values of one function. Function arguments may come with facts from their caller."""
 
-    def __init__(self) -> None:
+    def __init__(self, callee: Callable[[ir.Operation], ir.Operation | None] = lambda _: None) -> None:
+        self.callee = callee  # the function that a call refers to, if it is known
         self.known: dict[ir.Value, PlainFacts] = {}
         # Journals of what was learnt in rewritings that may be taken back, innermost last.
         self.learnt: list[list[ir.Value]] = []
@@ -77,6 +78,10 @@ class FactFinder:
             return self._of_convert(op.operands[0], value, depth)
         if name == "stablehlo.iota":
             return _of_iota(op, value)
+        if name == "stablehlo.scatter" and len(op.operands) == 3:
+            return self._of_scatter(op, value, depth)
+        if name == "func.call":
+            return self._of_call(op, value, depth)
         if name in _UNARY:
             x = self.of(op.operands[0], depth - 1)
             return _splat(_UNARY[name](x.splat), value) if x.splat is not None else UNKNOWN
@@ -92,10 +97,40 @@ class FactFinder:
                 return PlainFacts(moments=x.moments.mixed(y.moments))
         return UNKNOWN
 
+    def _of_scatter(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
+        """Of updates written to, or added to, zeros, as in the gradient of a gather: a sparse tensor.
+
+        # E[x^2] = share of elements written * E[update^2], the places taken to be distinct
+        """
+        target, updates = self.of(op.operands[0], depth - 1), self.of(op.operands[2], depth - 1)
+        if target.splat != 0 or updates.moments is None or updates.indifferent:
+            return UNKNOWN
+        size, written = tensor_info(value.type).size, tensor_info(op.operands[2].type).size
+        if size <= 0 or written <= 0:
+            return UNKNOWN
+        share = min(written / size, 1.0)
+        known = updates.moments
+        return PlainFacts(moments=Moments(known.rms * math.sqrt(share), known.mean * share, known.nonnegative))
+
+    def _of_call(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
+        """Of a result of a function, found in its body given what is known of the arguments."""
+        function = self.callee(op)
+        if function is None:
+            return UNKNOWN
+        block = function.regions[0].blocks[0]
+        body = FactFinder(self.callee)
+        for argument, operand in zip(block.arguments, op.operands, strict=True):
+            body.known[argument] = self.of(operand, depth - 1)
+        terminator = block.operations[len(block.operations) - 1]
+        return body.of(terminator.operands[ir.OpResult(value).result_number], depth - 1)
+
     def _of_convert(self, source: ir.Value, value: ir.Value, depth: int) -> PlainFacts:
         facts = self.of(source, depth - 1)
         if facts.splat is not None:
-            return _splat(facts.splat, value)
+            rounded = _splat(facts.splat, value)
+            # 1e-8 becomes 0 in f16, but 1.34 * 2^-27 need not: a constant that its type cannot hold is kept.
+            lost = rounded.indifferent and not facts.indifferent and tensor_info(value.type).is_narrow
+            return PlainFacts(facts.splat, False, of_constant(facts.splat)) if lost else rounded
         if tensor_info(source.type).element == "i1":
             # A mask: zeros and ones, half and half for want of knowledge.
             return PlainFacts(moments=Moments(math.sqrt(0.5), 0.5, True))

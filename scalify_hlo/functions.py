@@ -1,6 +1,7 @@
 """The functions of a module: private ones are specialised per signature, once each."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,13 +104,17 @@ class FunctionTable:
                 return ir.FlatSymbolRefAttr(op.attributes[key]).value
         return None
 
+    def called(self, op: ir.Operation) -> ir.Operation | None:
+        """The function that a call or a composite refers to, if the module has it."""
+        return self.by_name.get(self.callee(op) or "")
+
     def marker_name(self, op: ir.Operation) -> str | None:
         """The name of a marker: of the composite, or, in its form for dynamic shapes, on the called function."""
         if op.name == "stablehlo.composite":
             name = ir.StringAttr(op.attributes["name"]).value
             return name if name.startswith(MARKER_PREFIX) else None
         if op.name == "func.call":
-            function = self.by_name.get(self.callee(op) or "")
+            function = self.called(op)
             if function is not None and MARKER_ATTRIBUTE in function.attributes:
                 return ir.StringAttr(function.attributes[MARKER_ATTRIBUTE]).value
         return None
@@ -139,7 +144,7 @@ class FunctionTable:
 
     def facts_of(self, value: ir.Value) -> PlainFacts:
         """Facts of a value of a function that is not being rewritten."""
-        return FactFinder().of(value)
+        return FactFinder(self.called).of(value)
 
     # --- specialisation ---------------------------------------------------------------------------------------
 
@@ -353,4 +358,5 @@ def coarse(moments: Moments) -> Moments:
         return UNIT
     rms = 2.0 ** round(moments.log2)
     ratio = round(4 * moments.mean / moments.rms) / 4 if moments.rms else 0.0
-    return Moments(rms, ratio * rms, moments.nonnegative)
+    least = 2.0 ** round(math.log2(moments.least)) if moments.least else 0.0
+    return Moments(rms, ratio * rms, moments.nonnegative, least)

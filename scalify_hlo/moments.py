@@ -16,11 +16,14 @@ class Moments:
     rms: root of the mean square of the elements, sqrt(E[x^2]).
     mean: E[x], between -rms and rms.
     nonnegative: every element is known to be >= 0.
+    least: no element is smaller in magnitude, if positive: a denominator of softmax is a sum of exponentials, the
+    largest of which is 1.
     """
 
     rms: float = 1.0
     mean: float = 0.0
     nonnegative: bool = False
+    least: float = 0.0
 
     @property
     def log2(self) -> float:
@@ -29,7 +32,8 @@ class Moments:
 
     def times(self, factor: float) -> "Moments":
         """Moments of factor * x."""
-        return Moments(abs(self.rms * factor), self.mean * factor, (self.nonnegative and factor >= 0))
+        nonnegative = self.nonnegative and factor >= 0
+        return Moments(abs(self.rms * factor), self.mean * factor, nonnegative, abs(self.least * factor))
 
     def shifted(self, exponent: float) -> "Moments":
         """Moments of x * 2^exponent."""
@@ -46,7 +50,8 @@ class Moments:
 
     def product(self, other: "Moments") -> "Moments":
         """Moments of x * y, x and y independent.  # E[x^2 y^2] = E[x^2] E[y^2]"""
-        return Moments(self.rms * other.rms, self.mean * other.mean, self.nonnegative and other.nonnegative)
+        nonnegative = self.nonnegative and other.nonnegative
+        return Moments(self.rms * other.rms, self.mean * other.mean, nonnegative, self.least * other.least)
 
     def squared(self) -> "Moments":
         """Moments of x * x.
@@ -55,7 +60,17 @@ class Moments:
         """
         variance = max(self.rms**2 - self.mean**2, 0.0)
         fourth = 3 * variance**2 + 6 * variance * self.mean**2 + self.mean**4
-        return Moments(math.sqrt(fourth), self.rms**2, True)
+        return Moments(math.sqrt(fourth), self.rms**2, True, self.least**2)
+
+    @property
+    def reciprocal_rms(self) -> float:
+        """Root mean square of 1/x.
+
+        Between 1/least and 1/rms the root of their product: for the denominators t = 1, ..., N of causal attention
+        E[1/t^2] = pi^2 / 6N, not 1/N^2.
+        """
+        size = math.sqrt(self.rms * min(self.least, self.rms)) if self.least else self.rms
+        return 1 / size if size else 1.0
 
     def plus(self, other: "Moments", sign: int = 1) -> "Moments":
         """Moments of x + sign * y, x and y independent: variances add, means add."""

@@ -215,7 +215,8 @@ class OpRewrite:
         if all(member.scale.factors == live[0].scale.factors for member in live):
             # Known at compile time: the largest keeps its data as they are.
             return max(live, key=lambda member: member.scale.exponent + member.moments.log2).scale
-        return self.emit.maximum([member.size for member in live])
+        narrow = tensor_info(live[0].data.type).is_narrow  # a factor of four may be one too many
+        return self.emit.maximum([member.size for member in live], exact=narrow)
 
     def bring(self, member: ScaledValue, scale: Scale) -> ir.Value:
         """The data of a value at another scale: data * (scale of the value / scale)."""

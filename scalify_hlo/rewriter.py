@@ -41,7 +41,7 @@ class Rewriter:
         entry = function.regions[0].blocks[0]
         self.emit = Emitter(entry, function.location)
         self.scaled: dict[ir.Value, ScaledValue] = {}
-        self.facts = FactFinder()
+        self.facts = FactFinder(functions.called)
         self.dead: list[ir.Operation] = []
         self.closed: list[ir.Operation] = []  # what was emitted in regions
         self.journals: list[list[ir.Value]] = []

@@ -6,6 +6,7 @@ import math
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.scale import Scale
+from scalify_hlo.types import tensor_info
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,18 +27,27 @@ class ScaledValue:
     weight: "Weight | None" = None
 
     @property
+    def exponent(self) -> int:
+        """log2 of the size of the data as far as it is known, rounded down; not for a little in narrow types.
+
+        0.95 times a state is no smaller than the state, or a moving average would halve its scale at every step.
+        """
+        little = 0.25 if tensor_info(self.data.type).is_narrow else 1e-9
+        return math.floor(self.moments.log2 + little)
+
+    @property
     def size(self) -> Scale:
         """The scale times the size of the data as far as it is known, rounded down to a power of two.
 
         This, and not the scale, is what the largest of several values is chosen by: data may be some powers of two
         away from unit scaling.
         """
-        return self.scale.shifted(math.floor(self.moments.log2 + 1e-9))
+        return self.scale.shifted(self.exponent)
 
     @property
     def centred(self) -> Moments:
         """The moments of the value relative to its size."""
-        return self.moments.shifted(-math.floor(self.moments.log2 + 1e-9))
+        return self.moments.shifted(-self.exponent)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
