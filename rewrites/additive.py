@@ -45,7 +45,8 @@ def add(r: OpRewrite) -> None:
         assert fresh.weight is not None
         scale, offset = settled_average(r, fresh.scale)
         bring_together(r, (0, 1), (x, y), scale)
-        return finish_combined(r, scale, fresh.moments.times(1 / fresh.weight.number).shifted(offset))
+        moments = fresh.moments.times(1 / fresh.weight.number).shifted(offset)
+        return finish_combined(r, scale, moments, slack=2 * r.rewriter.options.slack)
     low = lower_degree(x, y, narrow=r.info(0).is_narrow)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -85,7 +86,7 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     # The averages of g and of g^2 share one root.
     found, root = cache[key]
     rest = (exponent - found) * power
-    if abs(rest) <= 1.5 * r.rewriter.options.slack:
+    if abs(rest) <= 2 * r.rewriter.options.slack:  # of a square twice the slack
         return root**power, rest + scale.exponent - exponent * power
     return (root**power).shifted(rest), scale.exponent - exponent * power
 
@@ -146,13 +147,15 @@ def larger(a: Moments, b: Moments) -> Moments:
     return Moments(found.rms, found.mean if agree else 0.0, a.nonnegative and b.nonnegative)
 
 
-def finish_combined(r: OpRewrite, scale: Scale, moments: Moments = UNIT, index: int = 0) -> None:
+def finish_combined(
+    r: OpRewrite, scale: Scale, moments: Moments = UNIT, index: int = 0, slack: float | None = None
+) -> None:
     """Declare the result of an operation whose operands `combined` brought together.
 
-    moments: of the data at `scale`.
+    moments: of the data at `scale`. slack: as of `OpRewrite.settled`.
     """
     if not _on_values(r):
-        r.settled(scale, moments, index=index)
+        r.settled(scale, moments, index=index, slack=slack)
         return
     value = r.op.results[index]
     if scale.factors and scale.exponent:
@@ -162,7 +165,7 @@ def finish_combined(r: OpRewrite, scale: Scale, moments: Moments = UNIT, index: 
         data = r.emit.unscale_by(value, scale)
     element = r.result_info(index).element
     r.emit.scope.cache["unscaled", data, scale, element] = value
-    r.settled(scale, moments, index=index, data=data)
+    r.settled(scale, moments, index=index, data=data, slack=slack)
 
 
 def _on_values(r: OpRewrite) -> bool:

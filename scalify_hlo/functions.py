@@ -32,6 +32,7 @@ class ScaledParameter:
     moments: Moments = UNIT
     everywhere: bool = False  # the factor is known to be the same on every device
     carried: bool = False  # by a loop of the caller
+    positive: bool = False  # the factor is known not to be zero
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,7 +182,8 @@ class FunctionTable:
             block.add_argument(ir.RankedTensorType.get(list(shapes[i]), f32), clone.location) for i in sorted(shapes)
         ]
         rewriter = Rewriter(clone, self.options, self)
-        symbols = [rewriter.emit.symbol(value) for value in factor_arguments]
+        positive = {p.factor for p in signature if isinstance(p, ScaledParameter) and p.positive}
+        symbols = [rewriter.emit.symbol(v, positive=i in positive) for i, v in enumerate(factor_arguments)]
         everywhere = {p.factor for p in signature if isinstance(p, ScaledParameter) and p.everywhere}
         self.everywhere.update(value for i, value in enumerate(factor_arguments) if i in everywhere)
         for argument, parameter in zip(originals, signature, strict=True):
@@ -338,6 +340,7 @@ def call_signature(
                 coarse(scaled.moments),
                 factor is not None and everywhere[factor],
                 rewriter.is_carried(operand),
+                factor is not None and factors[factor].positive,
             )
         )
     return tuple(parameters), factors

@@ -24,6 +24,7 @@ class Symbol:
     index: order of creation, which makes every product deterministic.
     depth: nesting depth of the region that defines the value, 0 for the function body.
     positive: known not to be zero, so that dividing by it is safe.
+    least: log2 of the smallest value that a positive symbol can have.
     """
 
     index: int
@@ -31,6 +32,7 @@ class Symbol:
     shape: tuple[int, ...]
     depth: int
     positive: bool
+    least: float = SMALLEST_EXPONENT
 
     @property
     def is_open(self) -> bool:
@@ -106,10 +108,13 @@ class Scale:
 
     @property
     def positive(self) -> bool:
-        """Known not to be zero. A product of positive scales may still underflow."""
+        """Known not to be zero. A product of positive scales may underflow, unless they are bounded from below."""
         if not self.factors:
             return True
-        return len(self.factors) == 1 and self.factors[0][1] == 1 and self.factors[0][0].positive
+        if len(self.factors) == 1 and self.factors[0][1] == 1:
+            return self.factors[0][0].positive
+        bounded = all(symbol.positive and power > 0 for symbol, power in self.factors)
+        return bounded and sum(symbol.least * power for symbol, power in self.factors) >= SMALLEST_EXPONENT
 
     def halved(self) -> "tuple[Scale, Scale]":
         """(root, rest) with root^2 * rest = self, rest as small as algebra allows."""

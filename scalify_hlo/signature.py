@@ -86,7 +86,7 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
         number = rewriter.emit.convert(value, "f32")
         if shape and all(n == 1 for n in shape):  # one scale, as a tensor
             number = rewriter.emit.op("reshape", rewriter.emit.scalar, number)
-        symbol = rewriter.emit.as_scale(number, positive=options.scale_dtype == "e8m0")
+        symbol = rewriter.emit.as_scale(number, positive=True)  # zeros carry the smallest scale
         rewriter.define(data, ScaledValue(data, symbol))
     for _ in old:
         block.erase_argument(0)
