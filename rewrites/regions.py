@@ -26,7 +26,8 @@ from .multiplicative import product_scale
 
 # sum(s x) = s sum(x);  max(s x) = s max(x);  prod(s x) over n = s^n prod(x)
 @rule("reduce", family="accumulation", law="sum(s x) = (s 2^k) (sum(x) 2^-k); max(s x) = s max(x)",
-      scale="add: s 2^k, k = floor(log2 sqrt(N)), N for a mean; max, min, selecting bodies: s; product: s^N",
+      scale="add: s 2^k, k = floor(log2 sqrt(N)), N for a mean, N^(3/4) in f16 and f8; "
+            "max, min, selecting bodies: s; product: s^N",
       shaped=True, note="other bodies: derived from their operations, else on values")  # fmt: skip
 def reduce(r: OpRewrite) -> None:
     dims = r.attribute_ints("dimensions")

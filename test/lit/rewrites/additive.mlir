@@ -3,17 +3,15 @@
 
 // CHECK-LABEL: func.func public @add(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.add %[[V3]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V6]], %[[V7]] : tensor<3x4xf32>
-// CHECK: return %[[V8]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.add %[[V2]], %[[V4]] : tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V5]], %[[V6]] : tensor<3x4xf32>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @add(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.add"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -23,21 +21,19 @@ func.func public @add(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf
 
 // CHECK-LABEL: func.func public @add_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V8]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[V9]] : tensor<3x4xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.add %[[V6]], %[[V11]] : tensor<3x4xf16>
-// CHECK: return %[[V12]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V0]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V7]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V8]] : tensor<3x4xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.add %[[V5]], %[[V10]] : tensor<3x4xf16>
+// CHECK: return %[[V11]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @add_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.add"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -164,20 +160,19 @@ func.func public @add_of_a_large_constant(%0: tensor<3x4xf32>) -> (tensor<3x4xf3
 
 // CHECK-LABEL: func.func public @add_of_a_large_constant_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.024000e+03> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.120000e+02> : tensor<f32>
-// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765620e-01> : tensor<3x4xf16>
-// CHECK: %[[VCST_3:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+03> : tensor<3x4xf16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_1]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.024000e+03> : tensor<f32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765620e-01> : tensor<3x4xf16>
+// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+03> : tensor<3x4xf16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
 // CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[V0]] : tensor<f32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[VCST]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_1]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[V0]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[VCST_0]] : tensor<f32>
 // CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V8]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V9]] : tensor<3x4xf32>
 // CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
@@ -193,19 +188,17 @@ func.func public @add_of_a_large_constant_f16(%0: tensor<3x4xf16>) -> (tensor<3x
 
 // CHECK-LABEL: func.func public @add_of_complex_numbers(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.complex %[[V4]], %[[V7]] : tensor<3x4xcomplex<f32>>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.add %[[V8]], %[[V8]] : tensor<3x4xcomplex<f32>>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.real %[[V9]] : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xf32>
-// CHECK: return %[[V10]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V0]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V4]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.complex %[[V3]], %[[V6]] : tensor<3x4xcomplex<f32>>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.add %[[V7]], %[[V7]] : tensor<3x4xcomplex<f32>>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.real %[[V8]] : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xf32>
+// CHECK: return %[[V9]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @add_of_complex_numbers(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 %z = stablehlo.complex %0, %1 : tensor<3x4xcomplex<f32>> %w = stablehlo.add %z, %z : tensor<3x4xcomplex<f32>> %r = stablehlo.real %w : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xf32> return %r : tensor<3x4xf32>
 }
@@ -234,17 +227,15 @@ func.func public @add_of_itself_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @remainder(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.remainder %[[V3]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V6]], %[[V7]] : tensor<3x4xf32>
-// CHECK: return %[[V8]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.remainder %[[V2]], %[[V4]] : tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V5]], %[[V6]] : tensor<3x4xf32>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @remainder(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.remainder"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -254,21 +245,19 @@ func.func public @remainder(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor
 
 // CHECK-LABEL: func.func public @remainder_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V8]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[V9]] : tensor<3x4xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.remainder %[[V6]], %[[V11]] : tensor<3x4xf16>
-// CHECK: return %[[V12]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V0]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V7]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V8]] : tensor<3x4xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.remainder %[[V5]], %[[V10]] : tensor<3x4xf16>
+// CHECK: return %[[V11]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @remainder_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.remainder"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -278,17 +267,15 @@ func.func public @remainder_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (te
 
 // CHECK-LABEL: func.func public @subtract(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.subtract %[[V3]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V6]], %[[V7]] : tensor<3x4xf32>
-// CHECK: return %[[V8]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.subtract %[[V2]], %[[V4]] : tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V5]], %[[V6]] : tensor<3x4xf32>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @subtract(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.subtract"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -298,21 +285,19 @@ func.func public @subtract(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<
 
 // CHECK-LABEL: func.func public @subtract_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V8]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[V9]] : tensor<3x4xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.subtract %[[V6]], %[[V11]] : tensor<3x4xf16>
-// CHECK: return %[[V12]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V0]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V7]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V8]] : tensor<3x4xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.subtract %[[V5]], %[[V10]] : tensor<3x4xf16>
+// CHECK: return %[[V11]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @subtract_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.subtract"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>

@@ -3,18 +3,16 @@
 
 // CHECK-LABEL: func.func public @all_gather(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V5]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = "stablehlo.all_gather"(%[[V4]]) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK: return %[[V5]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = "stablehlo.all_gather"(%[[V3]]) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
+// CHECK: return %[[V4]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @all_gather(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.all_gather"(%0) {all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -24,20 +22,18 @@ func.func public @all_gather(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @all_gather_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V8]] : tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V7]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V2]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = "stablehlo.all_gather"(%[[V6]]) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf16>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = "stablehlo.all_gather"(%[[V5]]) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf16>) -> tensor<3x4xf16>
+// CHECK: return %[[V6]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @all_gather_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.all_gather"(%0) {all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -47,22 +43,20 @@ func.func public @all_gather_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @all_reduce(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V5]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[V4]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[V3]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2]]: tensor<f32>, %[[VARG3]]: tensor<f32>):
-// CHECK: %[[V6]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
+// CHECK: %[[V5]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V5]] : tensor<f32>
 // CHECK: }) : (tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK: return %[[V5]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: return %[[V4]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @all_reduce(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.all_reduce"(%0) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %c = stablehlo.add %a, %b : tensor<f32> stablehlo.return %c : tensor<f32> }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -72,24 +66,22 @@ func.func public @all_reduce(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @all_reduce_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V8]] : tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V7]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V2]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[V6]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[V5]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2]]: tensor<f16>, %[[VARG3]]: tensor<f16>):
-// CHECK: %[[V8]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f16>
-// CHECK: stablehlo.return %[[V8]] : tensor<f16>
+// CHECK: %[[V7]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f16>
+// CHECK: stablehlo.return %[[V7]] : tensor<f16>
 // CHECK: }) : (tensor<3x4xf16>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: return %[[V6]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @all_reduce_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.all_reduce"(%0) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.add %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -99,22 +91,20 @@ func.func public @all_reduce_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @all_reduce_maximum(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V5]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[V4]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[V3]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2]]: tensor<f32>, %[[VARG3]]: tensor<f32>):
-// CHECK: %[[V6]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
+// CHECK: %[[V5]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V5]] : tensor<f32>
 // CHECK: }) : (tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK: return %[[V5]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: return %[[V4]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @all_reduce_maximum(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.all_reduce"(%0) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %c = stablehlo.maximum %a, %b : tensor<f32> stablehlo.return %c : tensor<f32> }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -124,24 +114,22 @@ func.func public @all_reduce_maximum(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @all_reduce_maximum_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V8]] : tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V7]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V2]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[V6]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[V5]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2]]: tensor<f16>, %[[VARG3]]: tensor<f16>):
-// CHECK: %[[V8]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f16>
-// CHECK: stablehlo.return %[[V8]] : tensor<f16>
+// CHECK: %[[V7]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f16>
+// CHECK: stablehlo.return %[[V7]] : tensor<f16>
 // CHECK: }) : (tensor<3x4xf16>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: return %[[V6]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @all_reduce_maximum_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.all_reduce"(%0) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.maximum %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -151,18 +139,16 @@ func.func public @all_reduce_maximum_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16
 
 // CHECK-LABEL: func.func public @all_to_all(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V5]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = "stablehlo.all_to_all"(%[[V4]]) <{concat_dimension = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>, split_count = 1 : i64, split_dimension = 0 : i64}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK: return %[[V5]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = "stablehlo.all_to_all"(%[[V3]]) <{concat_dimension = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>, split_count = 1 : i64, split_dimension = 0 : i64}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
+// CHECK: return %[[V4]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @all_to_all(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.all_to_all"(%0) {split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -172,20 +158,18 @@ func.func public @all_to_all(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @all_to_all_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V8]] : tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V7]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V2]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = "stablehlo.all_to_all"(%[[V6]]) <{concat_dimension = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>, split_count = 1 : i64, split_dimension = 0 : i64}> : (tensor<3x4xf16>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = "stablehlo.all_to_all"(%[[V5]]) <{concat_dimension = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>, split_count = 1 : i64, split_dimension = 0 : i64}> : (tensor<3x4xf16>) -> tensor<3x4xf16>
+// CHECK: return %[[V6]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @all_to_all_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.all_to_all"(%0) {split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -243,18 +227,16 @@ func.func public @collective_permute_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16
 
 // CHECK-LABEL: func.func public @cross_replica_sum(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V5]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = "stablehlo.cross-replica-sum"(%[[V4]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK: return %[[V5]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = "stablehlo.cross-replica-sum"(%[[V3]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
+// CHECK: return %[[V4]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @cross_replica_sum(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.cross-replica-sum"(%0) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -264,20 +246,18 @@ func.func public @cross_replica_sum(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @cross_replica_sum_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V8]] : tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V7]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V2]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = "stablehlo.cross-replica-sum"(%[[V6]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf16>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = "stablehlo.cross-replica-sum"(%[[V5]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf16>) -> tensor<3x4xf16>
+// CHECK: return %[[V6]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @cross_replica_sum_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.cross-replica-sum"(%0) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -315,22 +295,20 @@ func.func public @outfeed_f16(%0: tensor<3x4xf16>, %1: !stablehlo.token) -> (!st
 
 // CHECK-LABEL: func.func public @reduce_scatter(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V5]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = "stablehlo.reduce_scatter"(%[[V4]]) <{replica_groups = dense<0> : tensor<1x1xi64>, scatter_dimension = 0 : i64}> ({
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = "stablehlo.reduce_scatter"(%[[V3]]) <{replica_groups = dense<0> : tensor<1x1xi64>, scatter_dimension = 0 : i64}> ({
 // CHECK: ^bb0(%[[VARG2]]: tensor<f32>, %[[VARG3]]: tensor<f32>):
-// CHECK: %[[V6]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
+// CHECK: %[[V5]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V5]] : tensor<f32>
 // CHECK: }) : (tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK: return %[[V5]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: return %[[V4]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @reduce_scatter(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.reduce_scatter"(%0) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %c = stablehlo.add %a, %b : tensor<f32> stablehlo.return %c : tensor<f32> }) {scatter_dimension = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -340,24 +318,22 @@ func.func public @reduce_scatter(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @reduce_scatter_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.all_reduce"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V8]] : tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V7]] : tensor<f32>
 // CHECK: }) : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V2]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = "stablehlo.reduce_scatter"(%[[V6]]) <{replica_groups = dense<0> : tensor<1x1xi64>, scatter_dimension = 0 : i64}> ({
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = "stablehlo.reduce_scatter"(%[[V5]]) <{replica_groups = dense<0> : tensor<1x1xi64>, scatter_dimension = 0 : i64}> ({
 // CHECK: ^bb0(%[[VARG2]]: tensor<f16>, %[[VARG3]]: tensor<f16>):
-// CHECK: %[[V8]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f16>
-// CHECK: stablehlo.return %[[V8]] : tensor<f16>
+// CHECK: %[[V7]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f16>
+// CHECK: stablehlo.return %[[V7]] : tensor<f16>
 // CHECK: }) : (tensor<3x4xf16>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: return %[[V6]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @reduce_scatter_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.reduce_scatter"(%0) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.add %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {scatter_dimension = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>

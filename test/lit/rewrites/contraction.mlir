@@ -15,8 +15,8 @@ func.func public @chlo_ragged_dot(%0: tensor<6x8xf32>, %1: tensor<2x8x3xf32>, %2
 
 // CHECK-LABEL: func.func public @chlo_ragged_dot_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<6x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<2x8x3xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<2xi32>) -> (tensor<6x3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<6x3xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<6x3xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = "chlo.ragged_dot"(%[[VARG0]], %[[VARG2]], %[[VARG4]]) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<6x8xf16>, tensor<2x8x3xf16>, tensor<2xi32>) -> tensor<6x3xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_0]] : tensor<6x3xf32>
@@ -102,8 +102,8 @@ func.func public @dot(%0: tensor<3x8xf32>, %1: tensor<8x2xf32>) -> (tensor<3x2xf
 
 // CHECK-LABEL: func.func public @dot_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<8x2xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x2xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x2xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<3x2xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.dot %[[VARG0]], %[[VARG2]] : (tensor<3x8xf16>, tensor<8x2xf16>) -> tensor<3x2xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_0]] : tensor<3x2xf32>
@@ -131,8 +131,8 @@ func.func public @dot_general(%0: tensor<3x8xf32>, %1: tensor<8x2xf32>) -> (tens
 
 // CHECK-LABEL: func.func public @dot_general_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<8x2xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x2xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x2xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<3x2xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.dot_general %[[VARG0]], %[[VARG2]], contracting_dims = [1] x [0] : (tensor<3x8xf16>, tensor<8x2xf16>) -> tensor<3x2xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_0]] : tensor<3x2xf32>
@@ -160,8 +160,8 @@ func.func public @dot_general_of_a_batch(%0: tensor<2x3x8xf32>, %1: tensor<2x4x8
 
 // CHECK-LABEL: func.func public @dot_general_of_a_batch_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<2x3x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<2x4x8xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<2x3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<2x3x4xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<2x3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.dot_general %[[VARG0]], %[[VARG2]], batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x3x8xf16>, tensor<2x4x8xf16>) -> tensor<2x3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_0]] : tensor<2x3x4xf32>
@@ -255,8 +255,8 @@ func.func public @einsum(%0: tensor<3x8xf32>, %1: tensor<8x2xf32>) -> (tensor<3x
 
 // CHECK-LABEL: func.func public @einsum_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<8x2xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x2xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x2xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<3x2xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x8xf16>) -> tensor<3x8xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<8x2xf16>) -> tensor<8x2xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
@@ -302,8 +302,8 @@ func.func public @unary_einsum(%0: tensor<3x8xf32>) -> (tensor<3xf32>) {
 
 // CHECK-LABEL: func.func public @unary_einsum_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<3xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x8xf16>) -> tensor<3x8xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.unary_einsum %[[V0]], config = "ab->a" : (tensor<3x8xf32>) -> tensor<3xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_0]] : tensor<3xf32>

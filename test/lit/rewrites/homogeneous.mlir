@@ -25,18 +25,16 @@ func.func public @abs_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @abs_of_complex_numbers(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.complex %[[V4]], %[[V7]] : tensor<3x4xcomplex<f32>>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.abs %[[V8]] : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xf32>
-// CHECK: return %[[V9]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V0]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V4]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.complex %[[V3]], %[[V6]] : tensor<3x4xcomplex<f32>>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.abs %[[V7]] : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xf32>
+// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @abs_of_complex_numbers(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 %z = stablehlo.complex %0, %1 : tensor<3x4xcomplex<f32>> %r = stablehlo.abs %z : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xf32> return %r : tensor<3x4xf32>
 }
@@ -453,14 +451,11 @@ func.func public @real_dynamic_slice_f16(%0: tensor<6xf16>) -> (tensor<2xf16>) {
 
 // CHECK-LABEL: func.func public @reduce_precision(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V0]] : tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.reduce_precision %[[V1]], format = e5m3 : tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[V2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: return %[[V5]], %[[VARG1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[V2]], %[[V0]] : tensor<3x4xf32>
+// CHECK: return %[[V3]], %[[VARG1]] : tensor<3x4xf32>, tensor<f32>
 func.func public @reduce_precision(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.reduce_precision"(%0) {exponent_bits = 5 : i32, mantissa_bits = 3 : i32} : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>

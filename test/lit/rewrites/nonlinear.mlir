@@ -20,20 +20,18 @@ func.func public @atan2(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4
 // CHECK-LABEL: func.func public @atan2_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST_0]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V7]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V8]] : tensor<3x4xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.atan2 %[[V5]], %[[V9]] : tensor<3x4xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V11]], %[[VCST]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V0]] : tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V6]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V5]], %[[V7]] : tensor<3x4xf32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.atan2 %[[V4]], %[[V8]] : tensor<3x4xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V10]], %[[VCST]] : tensor<3x4xf16>, tensor<f32>
 func.func public @atan2_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.atan2"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -161,18 +159,16 @@ func.func public @chlo_asin(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_asin_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.asin %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_asin_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.asin"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -196,18 +192,16 @@ func.func public @chlo_asinh(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_asinh_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.asinh %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_asinh_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.asinh"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -231,18 +225,16 @@ func.func public @chlo_atan(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_atan_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.atan %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_atan_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.atan"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -266,18 +258,16 @@ func.func public @chlo_atanh(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_atanh_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.atanh %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_atanh_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.atanh"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -301,18 +291,16 @@ func.func public @chlo_bessel_i1e(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_bessel_i1e_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.bessel_i1e %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_bessel_i1e_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.bessel_i1e"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -396,18 +384,16 @@ func.func public @chlo_erf(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_erf_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.erf %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_erf_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.erf"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -431,18 +417,16 @@ func.func public @chlo_erf_inv(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_erf_inv_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.erf_inv %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_erf_inv_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.erf_inv"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -600,18 +584,16 @@ func.func public @chlo_sinh(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_sinh_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.sinh %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_sinh_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.sinh"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -635,18 +617,16 @@ func.func public @chlo_tan(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_tan_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.tan %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_tan_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.tan"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -765,18 +745,16 @@ func.func public @exponential_minus_one(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>
 
 // CHECK-LABEL: func.func public @exponential_minus_one_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.exponential_minus_one %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @exponential_minus_one_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.exponential_minus_one"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -863,18 +841,16 @@ func.func public @log_plus_one(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @log_plus_one_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.log_plus_one %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @log_plus_one_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.log_plus_one"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -994,18 +970,16 @@ func.func public @sine(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @sine_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.sine %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @sine_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.sine"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -1029,18 +1003,16 @@ func.func public @tan(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @tan_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.tan %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @tan_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.tan"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -1064,18 +1036,16 @@ func.func public @tanh(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @tanh_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.tanh %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 func.func public @tanh_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.tanh"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>

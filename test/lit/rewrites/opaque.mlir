@@ -43,19 +43,17 @@ func.func public @rng(%0: tensor<f32>, %1: tensor<f32>) -> (tensor<4x4xf32>) {
 
 // CHECK-LABEL: func.func public @rng_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<f16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<f16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<4x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<4> : tensor<2xi64>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<f16>) -> tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[VARG1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<f16>) -> tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V4]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.rng %[[V3]], %[[V5]], %[[VC]], distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<4x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<4x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V6]], %[[V7]] : tensor<4x4xf32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.convert %[[V8]] : (tensor<4x4xf32>) -> tensor<4x4xf16>
-// CHECK: return %[[V9]], %[[V1]] : tensor<4x4xf16>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<f16>) -> tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<f16>) -> tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V3]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.rng %[[V2]], %[[V4]], %[[VC]], distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<4x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V5]], %[[V6]] : tensor<4x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<4x4xf32>) -> tensor<4x4xf16>
+// CHECK: return %[[V8]], %[[V0]] : tensor<4x4xf16>, tensor<f32>
 func.func public @rng_f16(%0: tensor<f16>, %1: tensor<f16>) -> (tensor<4x4xf16>) {
     %2 = stablehlo.constant dense<4> : tensor<2xi64>
     %r = "stablehlo.rng"(%0, %1, %2) {rng_distribution = #stablehlo<rng_distribution UNIFORM>} : (tensor<f16>, tensor<f16>, tensor<2xi64>) -> (tensor<4x4xf16>)

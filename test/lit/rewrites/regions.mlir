@@ -121,8 +121,8 @@ func.func public @reduce_add_all(%0: tensor<3x6xf32>) -> (tensor<f32>) {
 
 // CHECK-LABEL: func.func public @reduce_add_all_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x6xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<f16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.250000e-01> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x6xf16>) -> tensor<3x6xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_1]] : (tensor<f16>) -> tensor<f32>
@@ -141,16 +141,14 @@ func.func public @reduce_add_all_f16(%0: tensor<3x6xf16>) -> (tensor<f16>) {
 
 // CHECK-LABEL: func.func public @reduce_add_to_an_initial_value(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x6xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x6xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V3]] : tensor<3x6xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V5]] : tensor<f32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[V4]] init: %[[V6]]) applies stablehlo.add across dimensions = [1] : (tensor<3x6xf32>, tensor<f32>) -> tensor<3xf32>
-// CHECK: return %[[V7]], %[[V1]] : tensor<3xf32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x6xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x6xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V0]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[V4]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[V3]] init: %[[V5]]) applies stablehlo.add across dimensions = [1] : (tensor<3x6xf32>, tensor<f32>) -> tensor<3xf32>
+// CHECK: return %[[V6]], %[[V0]] : tensor<3xf32>, tensor<f32>
 func.func public @reduce_add_to_an_initial_value(%0: tensor<3x6xf32>, %1: tensor<f32>) -> (tensor<3xf32>) {
     %r = "stablehlo.reduce"(%0, %1) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %c = stablehlo.add %a, %b : tensor<f32> stablehlo.return %c : tensor<f32> }) {dimensions = array<i64: 1>} : (tensor<3x6xf32>, tensor<f32>) -> (tensor<3xf32>)
     return %r : tensor<3xf32>
@@ -162,25 +160,23 @@ func.func public @reduce_add_to_an_initial_value(%0: tensor<3x6xf32>, %1: tensor
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x6xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<f16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3xf32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[VCST_1]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x6xf16>) -> tensor<3x6xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x6xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<3x6xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x6xf32>) -> tensor<3x6xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<f16>) -> tensor<f32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[V8]] : tensor<f32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<f32>) -> tensor<f16>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x6xf16>) -> tensor<3x6xf32>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<f16>) -> tensor<f32>
-// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[V11]] init: %[[V12]]) applies stablehlo.add across dimensions = [1] : (tensor<3x6xf32>, tensor<f32>) -> tensor<3xf32>
-// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V13]], %[[VCST_0]] : tensor<3xf32>
-// CHECK: %[[V15:[A-Za-z_0-9]+]] = stablehlo.convert %[[V14]] : (tensor<3xf32>) -> tensor<3xf16>
-// CHECK: %[[V16:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V15]], %[[V16]] : tensor<3xf16>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x6xf16>) -> tensor<3x6xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x6xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x6xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x6xf32>) -> tensor<3x6xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<f16>) -> tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V0]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V7]] : tensor<f32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.convert %[[V8]] : (tensor<f32>) -> tensor<f16>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x6xf16>) -> tensor<3x6xf32>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<f16>) -> tensor<f32>
+// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[V10]] init: %[[V11]]) applies stablehlo.add across dimensions = [1] : (tensor<3x6xf32>, tensor<f32>) -> tensor<3xf32>
+// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V12]], %[[VCST_0]] : tensor<3xf32>
+// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.convert %[[V13]] : (tensor<3xf32>) -> tensor<3xf16>
+// CHECK: %[[V15:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V14]], %[[V15]] : tensor<3xf16>, tensor<f32>
 func.func public @reduce_add_to_an_initial_value_f16(%0: tensor<3x6xf16>, %1: tensor<f16>) -> (tensor<3xf16>) {
     %r = "stablehlo.reduce"(%0, %1) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.add %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {dimensions = array<i64: 1>} : (tensor<3x6xf16>, tensor<f16>) -> (tensor<3xf16>)
     return %r : tensor<3xf16>
@@ -622,21 +618,19 @@ func.func public @reduce_window_multiply_f16(%0: tensor<3x6xf16>) -> (tensor<3x3
 
 // CHECK-LABEL: func.func public @scatter_add(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<5x3xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4x1xi32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<4x3xf32> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<5x3xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG4]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<5x3xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG4]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG3]], %[[V4]] : tensor<4x3xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V3]], %[[VARG2]], %[[V5]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG4]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<5x3xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG4]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG3]], %[[V3]] : tensor<4x3xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V2]], %[[VARG2]], %[[V4]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
 // CHECK: ^bb0(%[[VARG5:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG6:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG5]], %[[VARG6]] : tensor<f32>
-// CHECK: stablehlo.return %[[V9]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG5]], %[[VARG6]] : tensor<f32>
+// CHECK: stablehlo.return %[[V8]] : tensor<f32>
 // CHECK: }) : (tensor<5x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> tensor<5x3xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V6]], %[[V7]] : tensor<5x3xf32>
-// CHECK: return %[[V8]], %[[V1]] : tensor<5x3xf32>, tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V5]], %[[V6]] : tensor<5x3xf32>
+// CHECK: return %[[V7]], %[[V0]] : tensor<5x3xf32>, tensor<f32>
 func.func public @scatter_add(%0: tensor<5x3xf32>, %1: tensor<4x1xi32>, %2: tensor<4x3xf32>) -> (tensor<5x3xf32>) {
     %r = "stablehlo.scatter"(%0, %1, %2) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %c = stablehlo.add %a, %b : tensor<f32> stablehlo.return %c : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false} : (tensor<5x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> (tensor<5x3xf32>)
     return %r : tensor<5x3xf32>
@@ -646,25 +640,23 @@ func.func public @scatter_add(%0: tensor<5x3xf32>, %1: tensor<4x1xi32>, %2: tens
 
 // CHECK-LABEL: func.func public @scatter_add_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<5x3xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4x1xi32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<4x3xf16> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<5x3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG4]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<5x3xf16>) -> tensor<5x3xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<5x3xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<5x3xf32>) -> tensor<5x3xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG3]] : (tensor<4x3xf16>) -> tensor<4x3xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG4]], %[[V1]] : tensor<f32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V8]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[V9]] : tensor<4x3xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<4x3xf32>) -> tensor<4x3xf16>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V6]], %[[VARG2]], %[[V11]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG4]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<5x3xf16>) -> tensor<5x3xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<5x3xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<5x3xf32>) -> tensor<5x3xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG3]] : (tensor<4x3xf16>) -> tensor<4x3xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG4]], %[[V0]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V7]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V8]] : tensor<4x3xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<4x3xf32>) -> tensor<4x3xf16>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V5]], %[[VARG2]], %[[V10]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
 // CHECK: ^bb0(%[[VARG5:[A-Za-z_0-9]+]]: tensor<f16>, %[[VARG6:[A-Za-z_0-9]+]]: tensor<f16>):
-// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG5]], %[[VARG6]] : tensor<f16>
-// CHECK: stablehlo.return %[[V13]] : tensor<f16>
+// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG5]], %[[VARG6]] : tensor<f16>
+// CHECK: stablehlo.return %[[V12]] : tensor<f16>
 // CHECK: }) : (tensor<5x3xf16>, tensor<4x1xi32>, tensor<4x3xf16>) -> tensor<5x3xf16>
-// CHECK: return %[[V12]], %[[V1]] : tensor<5x3xf16>, tensor<f32>
+// CHECK: return %[[V11]], %[[V0]] : tensor<5x3xf16>, tensor<f32>
 func.func public @scatter_add_f16(%0: tensor<5x3xf16>, %1: tensor<4x1xi32>, %2: tensor<4x3xf16>) -> (tensor<5x3xf16>) {
     %r = "stablehlo.scatter"(%0, %1, %2) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.add %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false} : (tensor<5x3xf16>, tensor<4x1xi32>, tensor<4x3xf16>) -> (tensor<5x3xf16>)
     return %r : tensor<5x3xf16>
@@ -708,21 +700,19 @@ func.func public @scatter_add_to_zeros_f16(%1: tensor<4x1xi32>, %2: tensor<4x3xf
 
 // CHECK-LABEL: func.func public @scatter_maximum(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<5x3xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4x1xi32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<4x3xf32> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<5x3xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG4]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<5x3xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG4]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG3]], %[[V4]] : tensor<4x3xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V3]], %[[VARG2]], %[[V5]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG4]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<5x3xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG4]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG3]], %[[V3]] : tensor<4x3xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V2]], %[[VARG2]], %[[V4]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
 // CHECK: ^bb0(%[[VARG5:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG6:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG5]], %[[VARG6]] : tensor<f32>
-// CHECK: stablehlo.return %[[V9]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG5]], %[[VARG6]] : tensor<f32>
+// CHECK: stablehlo.return %[[V8]] : tensor<f32>
 // CHECK: }) : (tensor<5x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> tensor<5x3xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V6]], %[[V7]] : tensor<5x3xf32>
-// CHECK: return %[[V8]], %[[V1]] : tensor<5x3xf32>, tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V5]], %[[V6]] : tensor<5x3xf32>
+// CHECK: return %[[V7]], %[[V0]] : tensor<5x3xf32>, tensor<f32>
 func.func public @scatter_maximum(%0: tensor<5x3xf32>, %1: tensor<4x1xi32>, %2: tensor<4x3xf32>) -> (tensor<5x3xf32>) {
     %r = "stablehlo.scatter"(%0, %1, %2) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %c = stablehlo.maximum %a, %b : tensor<f32> stablehlo.return %c : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false} : (tensor<5x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> (tensor<5x3xf32>)
     return %r : tensor<5x3xf32>
@@ -732,25 +722,23 @@ func.func public @scatter_maximum(%0: tensor<5x3xf32>, %1: tensor<4x1xi32>, %2: 
 
 // CHECK-LABEL: func.func public @scatter_maximum_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<5x3xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4x1xi32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<4x3xf16> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<5x3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG4]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<5x3xf16>) -> tensor<5x3xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<5x3xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<5x3xf32>) -> tensor<5x3xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG3]] : (tensor<4x3xf16>) -> tensor<4x3xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG4]], %[[V1]] : tensor<f32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V8]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[V9]] : tensor<4x3xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<4x3xf32>) -> tensor<4x3xf16>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V6]], %[[VARG2]], %[[V11]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG4]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<5x3xf16>) -> tensor<5x3xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<5x3xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<5x3xf32>) -> tensor<5x3xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG3]] : (tensor<4x3xf16>) -> tensor<4x3xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG4]], %[[V0]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V7]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V8]] : tensor<4x3xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<4x3xf32>) -> tensor<4x3xf16>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V5]], %[[VARG2]], %[[V10]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
 // CHECK: ^bb0(%[[VARG5:[A-Za-z_0-9]+]]: tensor<f16>, %[[VARG6:[A-Za-z_0-9]+]]: tensor<f16>):
-// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG5]], %[[VARG6]] : tensor<f16>
-// CHECK: stablehlo.return %[[V13]] : tensor<f16>
+// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG5]], %[[VARG6]] : tensor<f16>
+// CHECK: stablehlo.return %[[V12]] : tensor<f16>
 // CHECK: }) : (tensor<5x3xf16>, tensor<4x1xi32>, tensor<4x3xf16>) -> tensor<5x3xf16>
-// CHECK: return %[[V12]], %[[V1]] : tensor<5x3xf16>, tensor<f32>
+// CHECK: return %[[V11]], %[[V0]] : tensor<5x3xf16>, tensor<f32>
 func.func public @scatter_maximum_f16(%0: tensor<5x3xf16>, %1: tensor<4x1xi32>, %2: tensor<4x3xf16>) -> (tensor<5x3xf16>) {
     %r = "stablehlo.scatter"(%0, %1, %2) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.maximum %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false} : (tensor<5x3xf16>, tensor<4x1xi32>, tensor<4x3xf16>) -> (tensor<5x3xf16>)
     return %r : tensor<5x3xf16>
@@ -780,25 +768,23 @@ func.func public @scatter_multiply(%0: tensor<5x3xf32>, %1: tensor<4x1xi32>, %2:
 
 // CHECK-LABEL: func.func public @scatter_multiply_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<5x3xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4x1xi32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<4x3xf16> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<5x3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG4]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<5x3xf16>) -> tensor<5x3xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V3]], %[[V4]] : tensor<5x3xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG3]] : (tensor<4x3xf16>) -> tensor<4x3xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG4]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V7]] : tensor<4x3xf32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V5]], %[[VARG2]], %[[V8]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<5x3xf16>) -> tensor<5x3xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V3]] : tensor<5x3xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG3]] : (tensor<4x3xf16>) -> tensor<4x3xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG4]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V5]], %[[V6]] : tensor<4x3xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V4]], %[[VARG2]], %[[V7]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
 // CHECK: ^bb0(%[[VARG5:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG6:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG5]], %[[VARG6]] : tensor<f32>
-// CHECK: stablehlo.return %[[V13]] : tensor<f32>
+// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG5]], %[[VARG6]] : tensor<f32>
+// CHECK: stablehlo.return %[[V12]] : tensor<f32>
 // CHECK: }) : (tensor<5x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> tensor<5x3xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.divide %[[V9]], %[[V10]] : tensor<5x3xf32>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.convert %[[V11]] : (tensor<5x3xf32>) -> tensor<5x3xf16>
-// CHECK: return %[[V12]], %[[V2]] : tensor<5x3xf16>, tensor<f32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.divide %[[V8]], %[[V9]] : tensor<5x3xf32>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<5x3xf32>) -> tensor<5x3xf16>
+// CHECK: return %[[V11]], %[[V1]] : tensor<5x3xf16>, tensor<f32>
 func.func public @scatter_multiply_f16(%0: tensor<5x3xf16>, %1: tensor<4x1xi32>, %2: tensor<4x3xf16>) -> (tensor<5x3xf16>) {
     %r = "stablehlo.scatter"(%0, %1, %2) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.multiply %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false} : (tensor<5x3xf16>, tensor<4x1xi32>, tensor<4x3xf16>) -> (tensor<5x3xf16>)
     return %r : tensor<5x3xf16>
@@ -808,20 +794,18 @@ func.func public @scatter_multiply_f16(%0: tensor<5x3xf16>, %1: tensor<4x1xi32>,
 
 // CHECK-LABEL: func.func public @scatter_update(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<5x3xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4x1xi32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<4x3xf32> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<5x3xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG4]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<5x3xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG4]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG3]], %[[V4]] : tensor<4x3xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V3]], %[[VARG2]], %[[V5]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG4]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<5x3xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG4]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG3]], %[[V3]] : tensor<4x3xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V2]], %[[VARG2]], %[[V4]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
 // CHECK: ^bb0(%[[VARG5:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG6:[A-Za-z_0-9]+]]: tensor<f32>):
 // CHECK: stablehlo.return %[[VARG6]] : tensor<f32>
 // CHECK: }) : (tensor<5x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> tensor<5x3xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V6]], %[[V7]] : tensor<5x3xf32>
-// CHECK: return %[[V8]], %[[V1]] : tensor<5x3xf32>, tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V5]], %[[V6]] : tensor<5x3xf32>
+// CHECK: return %[[V7]], %[[V0]] : tensor<5x3xf32>, tensor<f32>
 func.func public @scatter_update(%0: tensor<5x3xf32>, %1: tensor<4x1xi32>, %2: tensor<4x3xf32>) -> (tensor<5x3xf32>) {
     %r = "stablehlo.scatter"(%0, %1, %2) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): stablehlo.return %b : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false} : (tensor<5x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> (tensor<5x3xf32>)
     return %r : tensor<5x3xf32>
@@ -831,24 +815,22 @@ func.func public @scatter_update(%0: tensor<5x3xf32>, %1: tensor<4x1xi32>, %2: t
 
 // CHECK-LABEL: func.func public @scatter_update_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<5x3xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4x1xi32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<4x3xf16> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<5x3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG4]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<5x3xf16>) -> tensor<5x3xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<5x3xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<5x3xf32>) -> tensor<5x3xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG3]] : (tensor<4x3xf16>) -> tensor<4x3xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG4]], %[[V1]] : tensor<f32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V8]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[V9]] : tensor<4x3xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<4x3xf32>) -> tensor<4x3xf16>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V6]], %[[VARG2]], %[[V11]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG4]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<5x3xf16>) -> tensor<5x3xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<5x3xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<5x3xf32>) -> tensor<5x3xf16>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG3]] : (tensor<4x3xf16>) -> tensor<4x3xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG4]], %[[V0]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V7]], dims = [] : (tensor<f32>) -> tensor<4x3xf32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V8]] : tensor<4x3xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<4x3xf32>) -> tensor<4x3xf16>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = "stablehlo.scatter"(%[[V5]], %[[VARG2]], %[[V10]]) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
 // CHECK: ^bb0(%[[VARG5:[A-Za-z_0-9]+]]: tensor<f16>, %[[VARG6:[A-Za-z_0-9]+]]: tensor<f16>):
 // CHECK: stablehlo.return %[[VARG6]] : tensor<f16>
 // CHECK: }) : (tensor<5x3xf16>, tensor<4x1xi32>, tensor<4x3xf16>) -> tensor<5x3xf16>
-// CHECK: return %[[V12]], %[[V1]] : tensor<5x3xf16>, tensor<f32>
+// CHECK: return %[[V11]], %[[V0]] : tensor<5x3xf16>, tensor<f32>
 func.func public @scatter_update_f16(%0: tensor<5x3xf16>, %1: tensor<4x1xi32>, %2: tensor<4x3xf16>) -> (tensor<5x3xf16>) {
     %r = "stablehlo.scatter"(%0, %1, %2) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): stablehlo.return %b : tensor<f16> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false} : (tensor<5x3xf16>, tensor<4x1xi32>, tensor<4x3xf16>) -> (tensor<5x3xf16>)
     return %r : tensor<5x3xf16>
@@ -954,22 +936,19 @@ func.func public @sort_by_magnitude(%0: tensor<3x6xf32>) -> (tensor<3x6xf32>) {
 
 // CHECK-LABEL: func.func public @sort_by_magnitude_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x6xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x6xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x6xf16>) -> tensor<3x6xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x6xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[V1]] : tensor<3x6xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = "stablehlo.sort"(%[[V2]]) <{dimension = 1 : i64, is_stable = true}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.sine %[[VARG2]] : tensor<f32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.sine %[[VARG3]] : tensor<f32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[V8]], %[[V9]] : (tensor<f32>, tensor<f32>) -> tensor<i1>
-// CHECK: stablehlo.return %[[V10]] : tensor<i1>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.sine %[[VARG2]] : tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.sine %[[VARG3]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[V6]], %[[V7]] : (tensor<f32>, tensor<f32>) -> tensor<i1>
+// CHECK: stablehlo.return %[[V8]] : tensor<i1>
 // CHECK: }) : (tensor<3x6xf32>) -> tensor<3x6xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VCST]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V4]], dims = [] : (tensor<f32>) -> tensor<3x6xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V5]] : tensor<3x6xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x6xf32>) -> tensor<3x6xf16>
-// CHECK: return %[[V7]], %[[VARG1]] : tensor<3x6xf16>, tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V1]] : tensor<3x6xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x6xf32>) -> tensor<3x6xf16>
+// CHECK: return %[[V5]], %[[VARG1]] : tensor<3x6xf16>, tensor<f32>
 func.func public @sort_by_magnitude_f16(%0: tensor<3x6xf16>) -> (tensor<3x6xf16>) {
     %r = "stablehlo.sort"(%0) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>):
       %s = stablehlo.sine %a : tensor<f16>
