@@ -4,16 +4,17 @@ It is hoisted to the outermost scope in which all its symbols exist, so that a l
 not change in it.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.operation_emitter import OperationEmitter
-from scalify_hlo.scale import ONE, SMALLEST, Scale, Symbol
+from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, Scale, Symbol
 from scalify_hlo.scopes import Scope
 from scalify_hlo.types import tensor_info
 
-# Scales whose constant factors differ by at most this many powers of two are compared as if they did not.
+# Scales whose constant factors are at most this many powers of two from their middle are compared as if they agreed.
 _NEARLY = 2
 
 
@@ -33,15 +34,17 @@ class ScaleEmitter(OperationEmitter):
         self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
         self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
 
-    def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None) -> Symbol:
+    def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
+               least: float = SMALLEST_EXPONENT) -> Symbol:  # fmt: skip
         """A new symbol for a f32 scale value defined in the current scope."""
         self._symbols += 1
         shape = tensor_info(value.type).shape
-        return Symbol(self._symbols, value, shape, self.scope.depth if depth is None else depth, positive)
+        return Symbol(self._symbols, value, shape, self.scope.depth if depth is None else depth, positive, least)
 
-    def as_scale(self, value: ir.Value, *, positive: bool = False, depth: int | None = None) -> Scale:
+    def as_scale(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
+                 least: float = SMALLEST_EXPONENT) -> Scale:  # fmt: skip
         """A scale made of one new symbol."""
-        return Scale(0, ((self.symbol(value, positive=positive, depth=depth), 1),))
+        return Scale(0, ((self.symbol(value, positive=positive, depth=depth, least=least), 1),))
 
     def cache_scale(self, key: object, value: ir.Value, *, positive: bool = False) -> Scale:
         """A new symbol for `value`, found again under `key` in this scope."""
@@ -161,15 +164,18 @@ class ScaleEmitter(OperationEmitter):
             exponent_bits=ir.IntegerAttr.get(i32, 8), mantissa_bits=ir.IntegerAttr.get(i32, 0),
         )  # fmt: skip
 
-    def maximum(self, scales: Sequence[Scale]) -> Scale:
-        """The largest of several scales: by algebra where they share factors, else at run time."""
-        return self._extremum("maximum", scales)
+    def maximum(self, scales: Sequence[Scale], *, exact: bool = False) -> Scale:
+        """The largest of several scales: by algebra where they share factors, else at run time.
+
+        exact: scales whose constant factors nearly agree are not compared as if they did.
+        """
+        return self._extremum("maximum", scales, 0 if exact else _NEARLY)
 
     def minimum(self, scales: Sequence[Scale]) -> Scale:
         """The smallest of several scales: by algebra where they share factors, else at run time."""
-        return self._extremum("minimum", scales)
+        return self._extremum("minimum", scales, _NEARLY)
 
-    def _extremum(self, name: str, scales: Sequence[Scale]) -> Scale:
+    def _extremum(self, name: str, scales: Sequence[Scale], nearly: int) -> Scale:
         groups: dict[Any, Scale] = {}
         choose = max if name == "maximum" else min
         for scale in scales:
@@ -177,17 +183,14 @@ class ScaleEmitter(OperationEmitter):
             groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
         distinct = sorted(groups.values(), key=_order)
         if name == "maximum":
-            distinct = self._without_dominated(distinct)
+            distinct = self._without_dominated(distinct, nearly)
         if len(distinct) == 1:
             return distinct[0]
         # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by, none if they nearly agree.
-        base = next(scale.exponent for scale in distinct if scale.factors)
-        distinct = [
-            Scale(
-                0 if abs(scale.exponent - base) <= _NEARLY and scale.factors else scale.exponent - base, scale.factors
-            )
-            for scale in distinct
-        ]
+        exponents = [scale.exponent for scale in distinct if scale.factors]
+        agree = max(exponents) - min(exponents) <= 2 * nearly
+        base = math.floor((max(exponents) + min(exponents)) / 2) if agree and nearly else exponents[0]
+        distinct = [Scale(0 if agree and scale.factors else scale.exponent - base, scale.factors) for scale in distinct]
         return self.emitted_extremum(name, distinct).shifted(base)
 
     def emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
@@ -208,7 +211,10 @@ class ScaleEmitter(OperationEmitter):
                 for value in values[1:]:
                     result = self.scale_op(name, result, value)
             safe = name == "maximum" or all(positive)
-            scope.cache[key] = found = self.as_scale(result, positive=safe, depth=scope.depth)
+            least = max((s.exponent for s in distinct if s.is_constant), default=SMALLEST_EXPONENT)
+            if name == "minimum":
+                least = SMALLEST_EXPONENT
+            scope.cache[key] = found = self.as_scale(result, positive=safe, depth=scope.depth, least=least)
             if name == "maximum":
                 members = list(distinct)
                 for scale in distinct:
@@ -235,14 +241,14 @@ class ScaleEmitter(OperationEmitter):
             return [self._products[symbol]]
         return self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
 
-    def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
+    def _without_dominated(self, scales: list[Scale], nearly: int) -> list[Scale]:
         """Scales without those that another one, a maximum taken before, is known to be no smaller than."""
         dominated = {
             scale
             for maximum in scales
             for member in self._members.get(maximum.factors, ())
             for scale in scales
-            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent + _NEARLY
+            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent + nearly
         }
         return [scale for scale in scales if scale not in dominated]
 
