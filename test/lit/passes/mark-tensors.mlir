@@ -3,7 +3,7 @@
 // RUN: scalify-opt %s --mark-tensors --scalify --scalify-instrument=histogram=false | FileCheck %s --check-prefix=ROWS
 
 // CHECK-LABEL: func.func @main(
-// CHECK: %[[Y:.+]] = stablehlo.multiply %{{.+}}, %{{.+}} : tensor<8xf16>
+// CHECK: %[[Y:.+]] = stablehlo.multiply %[[X:.+]], %[[X]] : tensor<8xf16>
 // CHECK: stablehlo.custom_call @scalify.tensor(%[[Y]], %{{.+}}) {{.*}}scalify.health = "{{[^"]*}}", scalify.operation = "stablehlo.multiply"
 // CHECK: stablehlo.reduce
 // CHECK-NOT: stablehlo.add{{.*}}scalify.operation
