@@ -92,13 +92,15 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
 
 
 def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
-    """A moving average in a narrow type: the larger of the state's scale and of that which the average will have.
+    """A moving average in a narrow type: the larger of the state's scale and of that which suits the average.
 
-    # b m + (1 - b) g, E[g^2] constant: the average has the size of g, 1 / (1 - b) times that of the new term
+    # b m + (1 - b) g, E[g^2] constant: from zeros it grows from (1 - b) g to the size of g
+
+    Half-way between the two, so that 1 - b = 1/1000 costs 2^5 of f16's range at either end.
     """
     assert fresh.weight is not None
-    whole = 1 / fresh.weight.number
-    average = ScaledValue(fresh.data, fresh.scale.shifted(math.ceil(math.log2(whole))), fresh.moments)
+    growth = math.ceil(-math.log2(fresh.weight.number) / 2)
+    average = ScaledValue(fresh.data, fresh.scale.shifted(growth), fresh.moments)
     state = y if fresh is x else x
     scale = r.common_scale((state, average))
     bring_together(r, (0, 1), (x, y), scale)

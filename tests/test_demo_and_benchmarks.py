@@ -61,7 +61,6 @@ def test_scaling_benchmark_refuses_what_is_no_list_of_depths() -> None:
     assert "'two' is not a comma-separated list" in result.output
 
 
-@pytest.mark.xfail(reason="open: the f16 step needs rescaled gradients to train on", strict=False)
 def test_f16_benchmark_trains_on_after_the_original_has_overflowed() -> None:
     settings = gpt2_f16_training.Settings(
         layers=1, width=32, heads=2, context=16, batch=2, steps=8, evaluation_batches=1

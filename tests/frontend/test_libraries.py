@@ -109,12 +109,6 @@ def test_adafactor_in_f16():
     check(Training(mlp, mlp_params(), OPTIMIZERS["adafactor"](), rescale_gradients=True), (np.float16,))
 
 
-@pytest.mark.xfail(
-    reason="dot_general: the rows of hidden.T @ error are correlated, the gradient of w2 is 80 times its static "
-    "estimate, and its square leaves f16",
-    raises=AssertionError,
-    strict=True,
-)
 def test_adafactor_in_f16_by_static_rules():
     check(Training(mlp, mlp_params(), OPTIMIZERS["adafactor"]()), (np.float16,))
 
