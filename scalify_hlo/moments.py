@@ -64,12 +64,13 @@ class Moments:
 
     @property
     def reciprocal_rms(self) -> float:
-        """Root mean square of 1/x.
+        """Root mean square of 1/x, as far as it is known.
 
-        Between 1/least and 1/rms the root of their product: for the denominators t = 1, ..., N of causal attention
-        E[1/t^2] = pi^2 / 6N, not 1/N^2.
+        Of elements between `least` and `rms` the small ones decide: E[1/t^2] over the denominators t = 1, ..., N of
+        causal attention is pi^2 / 6N, not 1/N^2, and gradients are largest where they are small. Between 1/least and
+        1/rms, but nearer to the former.
         """
-        size = math.sqrt(self.rms * min(self.least, self.rms)) if self.least else self.rms
+        size = (self.rms * min(self.least, self.rms) ** 3) ** 0.25 if self.least else self.rms
         return 1 / size if size else 1.0
 
     def plus(self, other: "Moments", sign: int = 1) -> "Moments":
