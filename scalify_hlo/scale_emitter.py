@@ -4,7 +4,6 @@ It is hoisted to the outermost scope in which all its symbols exist, so that a l
 not change in it.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +13,8 @@ from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, Scale, Symbol
 from scalify_hlo.scopes import Scope
 from scalify_hlo.types import tensor_info
 
-# Scales whose constant factors are at most this many powers of two from their middle are compared as if they agreed.
-_NEARLY = 2
+# Scales whose constant factors differ by at most this many powers of two are compared as if they did not.
+_NEARLY = 4
 
 
 class NeedsScaleError(Exception):
@@ -187,10 +186,13 @@ class ScaleEmitter(OperationEmitter):
         if len(distinct) == 1:
             return distinct[0]
         # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by, none if they nearly agree.
-        exponents = [scale.exponent for scale in distinct if scale.factors]
-        agree = max(exponents) - min(exponents) <= 2 * nearly
-        base = math.floor((max(exponents) + min(exponents)) / 2) if agree and nearly else exponents[0]
-        distinct = [Scale(0 if agree and scale.factors else scale.exponent - base, scale.factors) for scale in distinct]
+        # The first is the oldest, a residual stream among what blocks add to it: its exponent stands, or it would grow
+        # with every sum.
+        base = next(scale.exponent for scale in distinct if scale.factors)
+        distinct = [
+            Scale(0 if abs(scale.exponent - base) <= nearly and scale.factors else scale.exponent - base, scale.factors)
+            for scale in distinct
+        ]
         return self.emitted_extremum(name, distinct).shifted(base)
 
     def emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
