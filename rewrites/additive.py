@@ -5,6 +5,7 @@ max(s, t) is what the paper's sqrt(s^2 + t^2) rounds down to (section 3.2).
 
 import math
 
+from scalify_hlo.bindings import ir
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled, wide_element
@@ -125,7 +126,11 @@ def lower_degree(x: ScaledValue, y: ScaledValue, *, narrow: bool) -> ScaledValue
 
 def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:
     """Add two scaled values at the larger scale."""
-    scale = combined(r, (0, 1), (x, y))
+    scale = updated_scale(r, x, y)
+    if scale is None:
+        scale = combined(r, (0, 1), (x, y))
+    else:
+        bring_together(r, (0, 1), (x, y), scale)
     a, b = (relative(member, scale) for member in (x, y))
     # Of unlike scales, which of the two values is larger is known at run time only. Counting both as full would double
     # the estimate with every second sum of a residual stream, to which blocks add little.
@@ -133,6 +138,22 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int)
     if x.data == y.data and x.scale == y.scale and sign > 0:
         moments = a.times(2)
     finish_combined(r, scale, moments)
+
+
+def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
+    """The scale of w - u, a state and its update, in types with the range of f32; None for other sums.
+
+    The size of an update is estimated from all scales that its gradient is computed from. Were it counted in full, an
+    estimate that is too large would become the scale of the state, and enter the next step's estimate. So it enters
+    with the slack as a margin: it counts for a state that starts as zeros, and else hardly.
+    """
+    if r.info(0).is_narrow or r.rewriter.paper or r.emit.scope.depth or x.scale.shape or y.scale.shape:
+        return None
+    for state, update in ((x, y), (y, x)):
+        is_state = isinstance(state.data.owner, ir.Block) and not isinstance(update.data.owner, ir.Block)
+        if is_state and state.scale.factors != update.scale.factors:
+            return r.emit.maximum([state.size, update.size.shifted(-r.rewriter.options.slack)])
+    return None
 
 
 def relative(member: ScaledValue, scale: Scale) -> Moments:

@@ -84,6 +84,24 @@ def test_list_rules(opt: Run):
     assert "homogeneous" in listed["stablehlo.negate"]
 
 
+def test_statistics_of_f16_programs_are_computed_in_f32_or_in_their_own_type(opt: Run):
+    text = """func.func @main(%x: tensor<4x8xf16>) -> tensor<4x8xf16> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f16>
+      %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x8xf16>, tensor<f16>) -> tensor<4xf16>
+      %root = stablehlo.rsqrt %sum : tensor<4xf16>
+      %all = stablehlo.broadcast_in_dim %root, dims = [0] : (tensor<4xf16>) -> tensor<4x8xf16>
+      %y = stablehlo.multiply %x, %all : tensor<4x8xf16>
+      return %y : tensor<4x8xf16>
+    }"""
+    element = {}
+    for choice in ("f32", "own"):
+        lines = opt("-", f"--statistics={choice}", stdin=text).text.splitlines()
+        (root,) = [line for line in lines if "stablehlo.rsqrt" in line]
+        element[choice] = root.split("x")[-1].rstrip("> ")
+    assert element == {"f32": "f32", "own": "f16"}
+
+
 def test_no_flag_goes_untested():
     """Every flag occurs in a test of this folder."""
     tests = "\n".join(path.read_text() for path in pathlib.Path(__file__).parent.glob("*.py"))
