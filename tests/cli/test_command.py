@@ -86,10 +86,12 @@ def test_list_rules(opt: Run):
 
 def test_statistics_of_f16_programs_are_computed_in_f32_or_in_their_own_type(opt: Run):
     text = """func.func @main(%x: tensor<4x8xf16>) -> tensor<4x8xf16> {
-      %zero = stablehlo.constant dense<0.0> : tensor<f16>
-      %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
-        : (tensor<4x8xf16>, tensor<f16>) -> tensor<4xf16>
-      %root = stablehlo.rsqrt %sum : tensor<4xf16>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %wide = stablehlo.convert %x : (tensor<4x8xf16>) -> tensor<4x8xf32>
+      %sum = stablehlo.reduce(%wide init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+      %narrow = stablehlo.convert %sum : (tensor<4xf32>) -> tensor<4xf16>
+      %root = stablehlo.rsqrt %narrow : tensor<4xf16>
       %all = stablehlo.broadcast_in_dim %root, dims = [0] : (tensor<4xf16>) -> tensor<4x8xf16>
       %y = stablehlo.multiply %x, %all : tensor<4x8xf16>
       return %y : tensor<4x8xf16>
