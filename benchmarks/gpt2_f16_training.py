@@ -33,6 +33,7 @@ import numpy as np
 
 from benchmarks.records import RESULTS, comparable, environment, read_json, write_json
 from examples import gpt2, text
+from experiments.optimiser import Schedule
 from scalify_hlo import rewrite_module
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution.inputs import recombine, split_by_exponent
@@ -78,10 +79,7 @@ class Settings:
 
     def learning_rate(self, step: int) -> float:
         """Linear warm-up, then a cosine from the peak to a tenth of it."""
-        if step < self.warm_up:
-            return self.peak_learning_rate * (step + 1) / self.warm_up
-        done = (step - self.warm_up) / max(self.steps - self.warm_up, 1)
-        return self.peak_learning_rate * (0.55 + 0.45 * math.cos(math.pi * done))
+        return Schedule(self.steps, self.peak_learning_rate, self.warm_up).rate(step)
 
 
 class Step:

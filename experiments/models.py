@@ -99,8 +99,8 @@ def _gpt2_block(size: Size, p: Tree, x: jax.Array, layers: Layers) -> jax.Array:
 
 def _llama_block(size: Size, p: Tree, x: jax.Array, layers: Layers) -> jax.Array:
     y = _norm(p["norm1"], x, layers)
-    query = _rotated(_heads(_linear(p["query"], y, layers), size.heads))
-    key = _rotated(_heads(_linear(p["key"], y, layers), size.groups))
+    query = rotated(_heads(_linear(p["query"], y, layers), size.heads))
+    key = rotated(_heads(_linear(p["key"], y, layers), size.groups))
     value = _heads(_linear(p["value"], y, layers), size.groups)
     key, value = (jnp.repeat(a, size.heads // size.groups, axis=2) for a in (key, value))
     x = x + _linear(p["out"], _merged(layers.attention(query, key, value)), layers)
@@ -126,7 +126,7 @@ def _merged(x: jax.Array) -> jax.Array:
     return x.reshape(*x.shape[:2], x.shape[2] * x.shape[3])
 
 
-def _rotated(x: jax.Array) -> jax.Array:
+def rotated(x: jax.Array) -> jax.Array:
     """Rotary position embedding of [B, T, heads, K]."""
     length, size = x.shape[1], x.shape[3]
     frequencies = 10_000.0 ** (-np.arange(0, size, 2) / size)

@@ -40,14 +40,8 @@ def add(r: OpRewrite) -> None:
             other = r.scaled(1 - i)
             return finish_combined(r, other.scale, other.moments)
     fresh = _fresh_term(x, y) if sign > 0 else None
-    if fresh is not None and r.info(0).is_narrow:
-        return _narrow_average(r, x, y, fresh)
     if fresh is not None:
-        assert fresh.weight is not None
-        scale, offset = settled_average(r, fresh.scale)
-        bring_together(r, (0, 1), (x, y), scale)
-        moments = fresh.moments.times(1 / fresh.weight.number).shifted(offset)
-        return finish_combined(r, scale, moments, slack=2 * r.rewriter.options.slack)
+        return (_narrow_average if r.info(0).is_narrow else _wide_average)(r, x, y, fresh)
     low = lower_degree(x, y, narrow=r.info(0).is_narrow)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -90,6 +84,15 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     if abs(rest) <= 2 * r.rewriter.options.slack:  # of a square twice the slack
         return root**power, rest + scale.exponent - exponent * power
     return (root**power).shifted(rest), scale.exponent - exponent * power
+
+
+def _wide_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
+    """A moving average in a type with the range of f32, at the scale that it settles at."""
+    assert fresh.weight is not None
+    scale, offset = settled_average(r, fresh.scale)
+    bring_together(r, (0, 1), (x, y), scale)
+    moments = fresh.moments.times(1 / fresh.weight.number).shifted(offset)
+    finish_combined(r, scale, moments, slack=2 * r.rewriter.options.slack)
 
 
 def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:

@@ -32,9 +32,7 @@ def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: 
     if not r.result_info().is_narrow:
         return r.settled(scale, moments, slack=r.rewriter.options.slack)
     wide = r.rebuilt(list(r.op.operands), [r.emit.tensor_type(result.type, "f32")]).results[0]
-    exponent = growth(r, x.moments.rms * y.moments.rms, moments, count)
-    data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
-    return r.result(scale.shifted(exponent), moments.shifted(-exponent), data=data)
+    return r.accumulated(wide, growth(r, x.moments.rms * y.moments.rms, moments, count), scale, moments)
 
 
 def growth(r: OpRewrite, term: float, total: Moments, count: int) -> float:
@@ -49,7 +47,7 @@ def growth(r: OpRewrite, term: float, total: Moments, count: int) -> float:
     further than N^(1/4) from unit scaling.
     """
     log2 = total.log2
-    if r.rewriter.options.rules != "paper" and term > 0:
+    if not r.rewriter.paper and term > 0:
         log2 += max(0.0, (math.log2(count * term) - log2) / 2)
     return round_log2(log2, r.rewriter.options.rounding)
 
@@ -161,9 +159,7 @@ def unary_einsum(r: OpRewrite) -> None:
         return r.settled(x.scale, moments, slack=r.rewriter.options.slack)
     type_ = r.emit.tensor_type(r.op.results[0].type, "f32")
     wide = r.rebuilt([r.emit.convert(x.data, "f32")], [type_]).results[0]
-    exponent = growth(r, x.moments.rms, moments, count)
-    data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
-    return r.result(x.scale.shifted(exponent), moments.shifted(-exponent), data=data)
+    return r.accumulated(wide, growth(r, x.moments.rms, moments, count), x.scale, moments)
 
 
 def _mixed_by_fft(r: OpRewrite, index: int) -> list[int]:

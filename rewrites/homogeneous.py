@@ -73,8 +73,9 @@ def _at_unit_scale(r: OpRewrite, x: ScaledValue) -> ScaledValue:
     exponent = round_log2(growth, r.rewriter.options.rounding) if abs(growth) >= 1 else 0.0
     if not exponent:
         return x
-    r.set_operand(0, r.emit.rescale(r.operand(0), Scale(-exponent)))
-    return ScaledValue(r.operand(0), x.scale.shifted(exponent), x.moments.shifted(-exponent))
+    balanced = r.rebalanced(x, exponent)
+    r.set_operand(0, balanced.data)
+    return balanced
 
 
 # --- data movement: a scale with a shape moves like its data ---------------------------------------------------

@@ -113,12 +113,10 @@ def with_headroom(r: OpRewrite, x: ScaledValue) -> ScaledValue:
     A square has twice the dynamic range of its operand, f16 2^-24..2^16. Of a sum of squares, as in a variance, the
     largest decide: those that vanish do not count, one that overflows spoils it.
     """
-    exponent = round(x.moments.log2) + (_SUMMED_SQUARES if _is_summed(r.op.results[0]) else 0)
-    known = r.rewriter.options.rules != "paper" and not x.indifferent and not x.moments.least
-    if r.info(0).element != "f16" or not exponent or not known:
+    if r.info(0).element != "f16" or r.rewriter.paper or x.indifferent or x.moments.least:
         return x
-    data = r.emit.rescale(x.data, Scale(-exponent))
-    return ScaledValue(data, x.scale.shifted(exponent), x.moments.shifted(-exponent))
+    exponent = round(x.moments.log2) + (_SUMMED_SQUARES if _is_summed(r.op.results[0]) else 0)
+    return r.rebalanced(x, exponent) if exponent else x
 
 
 def _is_summed(value: ir.Value) -> bool:

@@ -121,10 +121,7 @@ def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
     if not r.result_info().is_narrow:
         return r.settled(scale, moments, slack=1.5 * r.rewriter.options.slack)
     # Accumulate in f32, multiply by the power of two, then round to the narrow type.
-    exponent = growth(r, known.rms, moments, count)
-    wide = widened(r).results[0]
-    data = r.emit.convert(r.emit.rescale(wide, Scale(-exponent)), r.result_info().element)
-    return r.result(scale.shifted(exponent), moments.shifted(-exponent), data=data)
+    return r.accumulated(widened(r).results[0], growth(r, known.rms, moments, count), scale, moments)
 
 
 def _are_exponentials(value: ir.Value) -> bool:

@@ -57,9 +57,7 @@ def _running_sum(r: OpRewrite, scale: Scale, moments: Moments, indifferent: bool
     op = widened(r)
     for i in range(2):
         with r.after():
-            element = r.result_info(i).element
-            data = r.emit.convert(r.emit.rescale(op.results[i], Scale(-exponent)), element)
-        r.result(scale.shifted(exponent), summed.shifted(-exponent), index=i, data=data)
+            r.accumulated(op.results[i], exponent, scale, summed, index=i)
 
 
 def _is_sum(op: ir.Operation) -> bool:

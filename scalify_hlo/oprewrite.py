@@ -149,6 +149,14 @@ class OpRewrite:
         if not scale.is_one:
             self.emit.scope.cache["unscaled", data, scale, tensor_info(value.type).element] = value
 
+    def accumulated(self, wide: ir.Value, exponent: float, scale: Scale, moments: Moments, *, index: int = 0) -> None:
+        """Declare result `index`, of a narrow type, to be a sum accumulated in f32.
+
+        wide: the sum; it is multiplied by 2^-exponent before it is rounded. scale, moments: of the sum.
+        """
+        data = self.emit.convert(self.emit.rescale(wide, Scale(-exponent)), self.result_info(index).element)
+        self.result(scale.shifted(exponent), moments.shifted(-exponent), index=index, data=data)
+
     def after(self) -> At:
         """Emission after the operation instead of before it: a context manager."""
         ip = self.after_op or ir.InsertionPoint.after(self.op)
@@ -223,6 +231,11 @@ class OpRewrite:
         if member.indifferent:
             return member.data
         return self.emit.rescale(member.data, member.scale / scale)
+
+    def rebalanced(self, value: ScaledValue, exponent: float) -> ScaledValue:
+        """The same value with 2^exponent moved from its data to its scale."""
+        data = self.emit.rescale(value.data, Scale(-exponent))
+        return ScaledValue(data, value.scale.shifted(exponent), value.moments.shifted(-exponent))
 
     def aligned(self, indices: Sequence[int], scale: Scale | None = None) -> Scale:
         """Bring the operands `indices` to one scale (by default their largest) and return it."""

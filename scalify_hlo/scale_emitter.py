@@ -213,9 +213,8 @@ class ScaleEmitter(OperationEmitter):
                 for value in values[1:]:
                     result = self.scale_op(name, result, value)
             safe = name == "maximum" or all(positive)
-            least = max((s.exponent for s in distinct if s.is_constant), default=SMALLEST_EXPONENT)
-            if name == "minimum":
-                least = SMALLEST_EXPONENT
+            bounds = [s.exponent for s in distinct if s.is_constant and name == "maximum"]
+            least = max(bounds, default=SMALLEST_EXPONENT)
             scope.cache[key] = found = self.as_scale(result, positive=safe, depth=scope.depth, least=least)
             if name == "maximum":
                 members = list(distinct)

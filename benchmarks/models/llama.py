@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.models.training import Model, Tree, cross_entropy, draw
 from examples import text
+from experiments.models import rotated
 
 HEADS, GROUPS = 4, 2
 
@@ -54,19 +55,9 @@ def _norm(x: jax.Array, gain: jax.Array) -> jax.Array:
     return x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-5) * gain
 
 
-def _rotate(x: jax.Array) -> jax.Array:
-    """Rotary position embedding of [B, T, heads, K]."""
-    length, size = x.shape[1], x.shape[3]
-    frequencies = 10_000.0 ** (-np.arange(0, size, 2) / size)
-    angles = np.arange(length)[:, None] * frequencies[None, :]
-    cos, sin = (jnp.asarray(f(angles), x.dtype)[:, None, :] for f in (np.cos, np.sin))
-    a, b = jnp.split(x, 2, axis=-1)
-    return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
-
-
 def _attention(block: Tree, x: jax.Array) -> jax.Array:
-    query = _rotate(jnp.einsum("btd,dhk->bthk", x, block["query"]))
-    key = _rotate(jnp.einsum("btd,dgk->btgk", x, block["key"]))
+    query = rotated(jnp.einsum("btd,dhk->bthk", x, block["query"]))
+    key = rotated(jnp.einsum("btd,dgk->btgk", x, block["key"]))
     value = jnp.einsum("btd,dgk->btgk", x, block["value"])
     key, value = (jnp.repeat(a, HEADS // GROUPS, axis=2) for a in (key, value))
     scores = jnp.einsum("bthk,bshk->bhts", query, key) * query.shape[-1] ** -0.5

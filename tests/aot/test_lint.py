@@ -3,7 +3,6 @@
 import collections
 import importlib.metadata
 import json
-import os
 import pathlib
 
 import pytest
@@ -16,21 +15,8 @@ from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.passes.fp8_dots import FP8Dots
+from tests.aot.extra import needs_compiler
 from tests.training_programs import train_step_text
-
-
-def _extra_missing() -> str:
-    try:
-        compiler.check_available()
-    except ScalifyError as error:
-        return str(error)
-    return ""
-
-
-# `.ci/run` installs the extra for a step of its own, in which nothing may be skipped.
-needs_compiler = pytest.mark.skipif(
-    bool(_extra_missing()) and not os.environ.get("SCALIFY_REQUIRE_AOT"), reason=_extra_missing()
-)
 
 # One product per line; what becomes of it on an H200 and why.
 PATTERNS = [

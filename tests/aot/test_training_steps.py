@@ -1,6 +1,5 @@
 """Whole training steps, rewritten from f32 by `--precision` and compiled for a GPU: every linear layer is FP8 GEMMs."""
 
-import os
 from typing import Any
 
 import jax
@@ -9,25 +8,12 @@ import pytest
 
 from experiments.models import Size
 from experiments.recipes import RECIPES, first_state, train_step
-from scalify_hlo.aot import compiler
 from scalify_hlo.aot.lint import lint
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.errors import ScalifyError
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from tests.aot.extra import needs_compiler
 
-
-def _extra_missing() -> str:
-    try:
-        compiler.check_available()
-    except ScalifyError as error:
-        return str(error)
-    return ""
-
-
-needs_compiler = pytest.mark.skipif(
-    bool(_extra_missing()) and not os.environ.get("SCALIFY_REQUIRE_AOT"), reason=_extra_missing()
-)
 # Two layers, sizes of which every product's are multiples of 16.
 SIZE = Size(layers=2, width=64, heads=2, groups=1, context=32)
 
