@@ -201,10 +201,11 @@ class _Loop:
         if any(symbol in sources(emit, m) for m in others):
             # t max(s, u): it multiplies the carried scale all the same, by way of another value.
             parts = [without(emit, m, self._grown_with(index)) for m in others]
-            return emit.maximum([carried, *(part for part in parts if part is not None)])
-        if len(others) == len(members):
+            others = [part for part in parts if part is not None]
+        elif len(others) == len(members):
             return scale
-        return emit.maximum([carried, *others])
+        # Exact: what multiplies the carried scale by a little does so in every iteration.
+        return emit.maximum([carried, *others], exact=True)
 
     def _grown_with(self, index: int) -> set[Symbol]:
         """The carried scales by way of which scale `index` multiplies itself over iterations, itself included.

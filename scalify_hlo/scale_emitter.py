@@ -14,7 +14,7 @@ from scalify_hlo.scopes import Scope
 from scalify_hlo.types import tensor_info
 
 # Scales whose constant factors differ by at most this many powers of two are compared as if they did not.
-_NEARLY = 2
+_NEARLY = 4
 
 
 class NeedsScaleError(Exception):

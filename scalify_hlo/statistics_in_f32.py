@@ -1,4 +1,4 @@
-"""Programs in f16 and f8: what lies between a sum and the next full-size tensor is computed in f32.
+"""Programs in f16: what lies between a sum and the next full-size tensor is computed in f32.
 
 JAX sums f16 in f32 and rounds the sum to f16 at once; the variance, its inverse root, the root's derivative v^(-3/2),
 softmax's squared denominator are then f16. They need three times the range of the data they come from: data 2^-9 away
@@ -8,7 +8,8 @@ costs nothing there. In exact arithmetic nothing changes.
     convert(f32 -> f16), add, rsqrt, divide (f16), convert(f16 -> f32)   becomes   add, rsqrt, divide (f32)
 
 Products that are summed next are formed in f32 too, since f16's square of 2^-12 is 0; and so are products of such a
-number, repeated along its row, with a full-size tensor.
+number, repeated along its row, with a full-size tensor. Conversions to f8 and back stay: whoever writes them wants to
+round.
 """
 
 from scalify_hlo.bindings import ir
@@ -153,7 +154,7 @@ class _Widening:
 
 
 def _is_narrow(info: TensorInfo) -> bool:
-    return info.is_float and info.is_narrow
+    return info.element == "f16"
 
 
 def _type(like: ir.Type, element: str) -> ir.Type:

@@ -17,7 +17,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.execution.inputs import Split, recombine, split_by_exponent
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.options import ScalifyOptions
-from tests.support import Rewritten, same_bits
+from tests.support import Rewritten, run_on_xla, same_bits
 
 COUNTS = (0, 1, 10, 100, 1_000, 10_000)
 _X = np.array([1.0, -1.5, 0.75, 1.25], np.float32)
@@ -60,6 +60,14 @@ def test_f32_loops_have_the_same_bits(loop: Loop, rules: Any) -> None:
             with np.errstate(over="ignore"):
                 got = recombine(pair.data, pair.scale).astype(np.float32)
             assert same_bits(got, want).all(), (count, got, want)
+
+
+@pytest.mark.parametrize("loop", [loop for loop in LOOPS if not loop.drifts_in_steps], ids=by_name)
+def test_f32_scales_do_not_run_away(loop: Loop) -> None:
+    """A carried scale that was compared without a factor of 2 took that factor in every iteration."""
+    rewritten = Rewritten.of(loop.text(np.float32))
+    for pair in rewritten.run([Split(np.asarray(300, np.int32), None), *loop.splits(np.float32)], run_on_xla):
+        assert pair.scale is None or 2.0**-60 <= pair.scale <= 2.0**60
 
 
 # --- long products ----------------------------------------------------------------------------------------------
