@@ -187,11 +187,14 @@ def finish_combined(
     if scale.factors and scale.exponent:
         # Divide by the run-time part alone; the power of two stays in the data if they are not too far out then.
         moments, scale = moments.shifted(scale.exponent), Scale(0, scale.factors)
+    # Otherwise it is part of the divisor, which is the result's scale: no operation on the data.
+    exponent = r.excess(moments, index=index, slack=slack)
+    moments, scale = moments.shifted(-exponent), scale.shifted(exponent)
     with r.after():
         data = r.emit.unscale_by(value, scale)
     element = r.result_info(index).element
     r.emit.scope.cache["unscaled", data, scale, element] = value
-    r.settled(scale, moments, index=index, data=data, slack=slack)
+    r.result(scale, moments, index=index, data=data)
 
 
 def _on_values(r: OpRewrite) -> bool:

@@ -123,20 +123,31 @@ class OpRewrite:
 
         moments: of the data as the operation gives them. The factor is a power of two, so no bit changes.
         """
+        exponent = self.excess(moments, index=index, slack=slack)
+        if exponent:
+            value = self.op.results[index] if data is None else data
+            with self.after():
+                data = self.emit.rescale(value, Scale(-exponent))
+            cache, element = self.emit.scope.cache, self.result_info(index).element
+            known = cache.get(("unscaled", value, scale, element))
+            scale, moments = scale.shifted(exponent), moments.shifted(-exponent)
+            if known is not None:
+                cache["unscaled", data, scale, element] = known
+        self.result(scale, moments, index=index, data=data, weight=weight)
+
+    def excess(self, moments: Moments, *, index: int = 0, slack: float | None = None) -> float:
+        """log2 by which the data of a result are further than `slack` from unit scaling; 0 if they are not.
+
+        slack: by default that of elementwise results.
+        """
         growth = moments.log2
+        narrow = self.result_info(index).is_narrow
         if slack is None:
-            slack = _SLACK_NARROW if self.result_info(index).is_narrow else 1.5 * self.rewriter.options.slack
-        if self.result_info(index).is_narrow and growth < 0:
+            slack = _SLACK_NARROW if narrow else 1.5 * self.rewriter.options.slack
+        if narrow and growth < 0:
             # Data that are only estimated to be small are brought up part of the way: some may not be.
             growth = min(0.0, growth + HEADROOM)
-        if abs(growth) > slack:
-            exponent = round_log2(growth, self.rewriter.options.rounding)
-            if exponent:
-                value = self.op.results[index] if data is None else data
-                with self.after():
-                    data = self.emit.rescale(value, Scale(-exponent))
-                scale, moments = scale.shifted(exponent), moments.shifted(-exponent)
-        self.result(scale, moments, index=index, data=data, weight=weight)
+        return round_log2(growth, self.rewriter.options.rounding) if abs(growth) > slack else 0.0
 
     def value_result(self, value: ir.Value, moments: Moments = UNIT, index: int = 0, scale: Scale = ONE) -> None:
         """Declare result `index` to be an unscaled value in a wide type, carried as (value / scale) * scale.

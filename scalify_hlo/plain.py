@@ -145,6 +145,8 @@ def _product(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value |
             values.append(unscaled(rewriter, factor))
         else:
             return None
+    if not isinstance(scaled.data.owner, ir.Block):
+        rewriter.dead.append(scaled.data.owner.operation)
     return emit.op("multiply", scaled.data.type, *values)
 
 
@@ -200,3 +202,4 @@ def mirror(rewriter: "Rewriter", op: ir.Operation, operands: list[ir.Value], inp
             return
         values.append(value)
     cache[key] = emit.op(op.name.removeprefix("stablehlo."), result.type, *values)
+    rewriter.dead.append(op)

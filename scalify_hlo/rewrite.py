@@ -13,6 +13,7 @@ from scalify_hlo.rewriter import Rewriter
 from scalify_hlo.selection import select_arguments
 from scalify_hlo.signature import add_scale_arguments, add_scale_results, public_function
 from scalify_hlo.statistics_in_f32 import widen_statistics
+from scalify_hlo.types import forget_types
 
 ModuleLike = TypeVar("ModuleLike", str, bytes, ir.Module)
 
@@ -52,6 +53,13 @@ def scalify_in_place(
     """What the `scalify` pass does to a module. Raises ScalifyError; the module is then no longer to be used."""
     if options.rules == "paper":
         options = dataclasses.replace(options, slack=0.0)
+    try:
+        _rewrite(module, options, remarks)
+    finally:
+        forget_types()
+
+
+def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnostic] | None) -> None:
     with module.context, ir.Location.unknown():
         function = public_function(module)
         selection = select_arguments(function, options)

@@ -320,5 +320,5 @@ def erase_dead(candidates: Sequence[ir.Operation]) -> None:
 
 _PURE = frozenset(
     f"stablehlo.{n}" for n in ("constant", "broadcast_in_dim", "convert", "reshape", "transpose", "multiply",
-                               "divide", "maximum", "iota", "negate")
+                               "divide", "maximum", "iota", "negate", "sqrt", "rsqrt", "abs")
 )  # fmt: skip

@@ -93,7 +93,24 @@ def _info(text: str) -> TensorInfo:
 _NOT_A_TENSOR = TensorInfo("", (), False, False)
 
 
+# What is known of the types met since `forget_types`: printing a type to take it apart is slow. The keys keep their
+# context alive, so that no other type takes their place in memory.
+_known: dict[ir.Type, TensorInfo] = {}
+_MOST_KNOWN = 4096
+
+
 def tensor_info(type_: ir.Type) -> TensorInfo:
     """The parts of a tensor type; a type that is no ranked tensor (token, tuple, f32) carries no scale."""
-    text = str(type_)
-    return _info(text) if text.startswith("tensor<") and not text.startswith("tensor<*") else _NOT_A_TENSOR
+    found = _known.get(type_)
+    if found is None:
+        text = str(type_)
+        found = _info(text) if text.startswith("tensor<") and not text.startswith("tensor<*") else _NOT_A_TENSOR
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[type_] = found
+    return found
+
+
+def forget_types() -> None:
+    """Let go of the types that have been met, and of their context, once a module is done."""
+    _known.clear()

@@ -16,6 +16,7 @@ from scalify_hlo.passes import PASSES
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.option_text import parse_options, print_options
 from scalify_hlo.passes.pipeline_text import Node, parse_pipeline_text
+from scalify_hlo.types import forget_types
 
 _ANCHOR = "builtin.module"
 _FUNCTION = "func.func"
@@ -96,6 +97,8 @@ class Pipeline:
                 manager.run(module.operation)
             except ir.MLIRError as error:
                 raise ScalifyError(from_mlir_error(error)) from None
+            finally:
+                forget_types()
 
 
 def parse_pipeline(text: str, defaults: Sequence[Pass] = (), source: str = "--pass-pipeline") -> Pipeline:
