@@ -6,6 +6,7 @@ max(s, t) is what the paper's sqrt(s^2 + t^2) rounds down to (section 3.2).
 import math
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.growth import is_multiple
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled, wide_element
@@ -129,7 +130,7 @@ def lower_degree(x: ScaledValue, y: ScaledValue, *, narrow: bool) -> ScaledValue
 
 def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:
     """Add two scaled values at the larger scale."""
-    scale = updated_scale(r, x, y)
+    scale = updated_scale(r, x, y) or stream_scale(r, x, y)
     if scale is None:
         scale = combined(r, (0, 1), (x, y))
     else:
@@ -156,6 +157,23 @@ def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
         is_state = isinstance(state.data.owner, ir.Block) and not isinstance(update.data.owner, ir.Block)
         if is_state and state.scale.factors != update.scale.factors:
             return r.emit.maximum([state.size, update.size.shifted(-r.rewriter.options.slack)])
+    return None
+
+
+def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
+    """The scale of x + f(x) where f(s x) = s f(x), in types with the range of f32: that of x. None for others.
+
+    Every block of a residual stream's backward pass is such an f. How much it adds is estimated from the scales of its
+    weights; were the larger of the two taken, an estimate that is too large by 2 would be so by 2^L after L blocks.
+    Narrow types take the larger one all the same: what is estimated too large does not overflow.
+    """
+    if r.info(0).is_narrow or r.rewriter.paper or x.scale.shape or y.scale.shape:
+        return None
+    for stream, block in ((x, y), (y, x)):
+        factors = stream.scale.factors
+        single = len(factors) == 1 and factors[0][1] == 1 and block.scale.factors != factors
+        if single and is_multiple(r.emit, block.scale, factors[0][0]):
+            return stream.size
     return None
 
 

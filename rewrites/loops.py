@@ -204,8 +204,7 @@ class _Loop:
             others = [part for part in parts if part is not None]
         elif len(others) == len(members):
             return scale
-        # Exact: what multiplies the carried scale by a little does so in every iteration.
-        return emit.maximum([carried, *others], exact=True)
+        return emit.maximum([carried, *others])
 
     def _grown_with(self, index: int) -> set[Symbol]:
         """The carried scales by way of which scale `index` multiplies itself over iterations, itself included.

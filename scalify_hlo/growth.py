@@ -39,6 +39,25 @@ def without(emit: Emitter, scale: Scale, symbols: set[Symbol]) -> Scale | None:
     return result
 
 
+def is_multiple(emit: Emitter, scale: Scale, symbol: Symbol) -> bool:
+    """Whether a scale grows with a symbol whichever of its alternatives is the largest.
+
+    # t max(2 s, u s) of s
+    """
+    return any(power > 0 and _grows_with(emit, factor, symbol) for factor, power in scale.factors)
+
+
+def _grows_with(emit: Emitter, factor: Symbol, symbol: Symbol) -> bool:
+    if factor.index <= symbol.index:  # a symbol knows nothing of younger ones
+        return factor is symbol
+    known = emit.multiples.get((factor, symbol))
+    if known is None:
+        parts = emit.parts(factor)
+        known = bool(parts) and all(is_multiple(emit, part, symbol) for part in parts)
+        emit.multiples[factor, symbol] = known
+    return known
+
+
 def alternatives(emit: Emitter, scale: Scale, outside: Callable[[Symbol], Scale | None]) -> list[Scale]:
     """Products of what is known outside a function, loop or branch, of which a scale inside is about the largest.
 

@@ -234,14 +234,7 @@ class OpRewrite:
         if all(member.scale.factors == live[0].scale.factors for member in live):
             # Known at compile time: the largest keeps its data as they are.
             return max(live, key=lambda member: member.scale.exponent + member.moments.log2).scale
-        # In a narrow type a factor of four may be one too many.
-        narrow = tensor_info(live[0].data.type).is_narrow or self._is_narrowed()
-        return self.emit.maximum([member.size for member in live], exact=narrow)
-
-    def _is_narrowed(self) -> bool:
-        """Whether a result is converted to a narrow type next, as state is that is stored in f16 and updated in f32."""
-        converted = (use.owner.operation for result in self.op.results for use in result.uses)
-        return any(op.name == "stablehlo.convert" and tensor_info(op.results[0].type).is_narrow for op in converted)
+        return self.emit.maximum([member.size for member in live])
 
     def bring(self, member: ScaledValue, scale: Scale) -> ir.Value:
         """The data of a value at another scale: data * (scale of the value / scale)."""

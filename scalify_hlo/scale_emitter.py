@@ -13,9 +13,6 @@ from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, Scale, Symbol
 from scalify_hlo.scopes import Scope
 from scalify_hlo.types import tensor_info
 
-# Scales whose constant factors differ by at most this many powers of two are compared as if they did not.
-_NEARLY = 4
-
 
 class NeedsScaleError(Exception):
     """A rule asked for the run-time value of a scale that has none (see scalify_hlo.bodies.open_scale)."""
@@ -32,6 +29,7 @@ class ScaleEmitter(OperationEmitter):
         self._members: dict[Any, list[Scale]] = {}
         self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
         self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
+        self.multiples: dict[tuple[Symbol, Symbol], bool] = {}  # whether the first grows with the second
 
     def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
                least: float = SMALLEST_EXPONENT) -> Symbol:  # fmt: skip
@@ -163,18 +161,15 @@ class ScaleEmitter(OperationEmitter):
             exponent_bits=ir.IntegerAttr.get(i32, 8), mantissa_bits=ir.IntegerAttr.get(i32, 0),
         )  # fmt: skip
 
-    def maximum(self, scales: Sequence[Scale], *, exact: bool = False) -> Scale:
-        """The largest of several scales: by algebra where they share factors, else at run time.
-
-        exact: scales whose constant factors nearly agree are not compared as if they did.
-        """
-        return self._extremum("maximum", scales, 0 if exact else _NEARLY)
+    def maximum(self, scales: Sequence[Scale]) -> Scale:
+        """The largest of several scales: by algebra where they share factors, else at run time."""
+        return self._extremum("maximum", scales)
 
     def minimum(self, scales: Sequence[Scale]) -> Scale:
         """The smallest of several scales: by algebra where they share factors, else at run time."""
-        return self._extremum("minimum", scales, _NEARLY)
+        return self._extremum("minimum", scales)
 
-    def _extremum(self, name: str, scales: Sequence[Scale], nearly: int) -> Scale:
+    def _extremum(self, name: str, scales: Sequence[Scale]) -> Scale:
         groups: dict[Any, Scale] = {}
         choose = max if name == "maximum" else min
         for scale in scales:
@@ -182,17 +177,12 @@ class ScaleEmitter(OperationEmitter):
             groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
         distinct = sorted(groups.values(), key=_order)
         if name == "maximum":
-            distinct = self._without_dominated(distinct, nearly)
+            distinct = self._without_dominated(distinct)
         if len(distinct) == 1:
             return distinct[0]
-        # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by, none if they nearly agree.
-        # The first is the oldest, a residual stream among what blocks add to it: its exponent stands, or it would grow
-        # with every sum.
+        # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by.
         base = next(scale.exponent for scale in distinct if scale.factors)
-        distinct = [
-            Scale(0 if abs(scale.exponent - base) <= nearly and scale.factors else scale.exponent - base, scale.factors)
-            for scale in distinct
-        ]
+        distinct = [Scale(scale.exponent - base, scale.factors) for scale in distinct]
         return self.emitted_extremum(name, distinct).shifted(base)
 
     def emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
@@ -242,14 +232,14 @@ class ScaleEmitter(OperationEmitter):
             return [self._products[symbol]]
         return self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
 
-    def _without_dominated(self, scales: list[Scale], nearly: int) -> list[Scale]:
+    def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
         """Scales without those that another one, a maximum taken before, is known to be no smaller than."""
         dominated = {
             scale
             for maximum in scales
             for member in self._members.get(maximum.factors, ())
             for scale in scales
-            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent + nearly
+            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent
         }
         return [scale for scale in scales if scale not in dominated]
 

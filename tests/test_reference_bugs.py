@@ -136,11 +136,11 @@ def _check_gradients(layers: int, dtype: Any, exponent: int, largest_scale: floa
         assert np.abs(recombine(pair.data, pair.scale) - want).max() < tolerance * np.abs(want).max()
 
 
-@pytest.mark.parametrize("layers", [2, 4, 6, 12])
+@pytest.mark.parametrize("layers", [2, 4, 6, 12, 24])
 @pytest.mark.parametrize("exponent", [0, -2], ids=["scales_1", "scales_of_the_weights"])
 def test_5_gradients_do_not_drift_with_depth(layers: int, exponent: int) -> None:
     """With all scales 1 they reached 2^43, 2^83 and 2^123 at 2, 4 and 6 layers, and infinity at 8."""
-    _check_gradients(layers, np.float32, exponent, 2.0**40, 1e-6)
+    _check_gradients(layers, np.float32, exponent, 2.0**8, 1e-6)
 
 
 _DRIFTS = pytest.mark.xfail(reason="f16: sums of unlike degrees (gelu) take the larger scale, layer by layer")
