@@ -61,22 +61,23 @@ def _quantised(x: Array, factor: Array, dtype: Any) -> Array:
     return saturating_cast(x.astype(_F32) * factor, dtype)
 
 
-def _contracted(a: Array, b: Array, axis_a: int, axis_b: int) -> Array:
+def contracted(a: Array, b: Array, axis_a: int, axis_b: int) -> Array:
+    """The product of a and b over one axis of each, in f32."""
     return jax.lax.dot_general(a, b, (((axis_a,), (axis_b,)), ((), ())), preferred_element_type=_F32)
 
 
 def _forward(x: Array, weight: Array, factors: Array) -> tuple[Array, Any]:
     qx, qw = _quantised(x, factors[0], _VALUES), _quantised(weight, factors[1], _VALUES)
-    y = _contracted(qx, qw, x.ndim - 1, 0) / (factors[0] * factors[1])
+    y = contracted(qx, qw, x.ndim - 1, 0) / (factors[0] * factors[1])
     return y.astype(x.dtype), (qx, qw, factors)
 
 
 def _backward(saved: Any, gradient: Array, factor: Array, dtype: Any) -> tuple[Array, Array]:
     qx, qw, factors = saved
     qg = _quantised(gradient, factor, _GRADIENTS)
-    gradient_x = _contracted(qg, qw, qg.ndim - 1, 1) / (factor * factors[1])
+    gradient_x = contracted(qg, qw, qg.ndim - 1, 1) / (factor * factors[1])
     rows = qx.reshape(-1, qx.shape[-1]), qg.reshape(-1, qg.shape[-1])
-    gradient_weight = _contracted(*rows, 0, 0) / (factors[0] * factor)
+    gradient_weight = contracted(*rows, 0, 0) / (factors[0] * factor)
     return gradient_x.astype(dtype), gradient_weight.astype(dtype)
 
 

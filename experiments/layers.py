@@ -37,6 +37,10 @@ class Layers:
         y = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-5) * gain
         return y if bias is None else y + bias
 
+    def residual(self, x: Array, y: Array) -> Array:
+        """The residual stream after a branch y, [B, T, D] both."""
+        return x + y
+
     def attention(self, query: Array, key: Array, value: Array) -> Array:
         """Causal attention, [B, T, H, K] all of them."""
         scores = jnp.einsum("bthk,bshk->bhts", query, key) / math.sqrt(query.shape[-1])

@@ -17,6 +17,8 @@ from experiments.layers import Layers
 
 Tree = dict[str, Any]
 ModelName = Literal["gpt2", "llama"]
+# Of weights at the start, but for those that write to the residual stream.
+DEVIATION = 0.02
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,10 +38,10 @@ def initial_parameters(model: ModelName, size: Size, seed: int) -> Tree:
     generator = np.random.default_rng(seed)
     d = size.width
 
-    def weight(*shape: int, std: float = 0.02) -> Any:
+    def weight(*shape: int, std: float = DEVIATION) -> Any:
         return generator.normal(0, std, shape).astype(np.float32)
 
-    out_std = 0.02 / math.sqrt(2 * size.layers)
+    out_std = DEVIATION / math.sqrt(2 * size.layers)
     ones, zeros = np.ones(d, np.float32), np.zeros(d, np.float32)
     if model == "gpt2":
         blocks = [
@@ -74,6 +76,18 @@ def initial_parameters(model: ModelName, size: Size, seed: int) -> Tree:
     return {"embedding": weight(size.vocabulary, d), "blocks": blocks, **tree}
 
 
+def deviations(model: ModelName, size: Size) -> Tree:
+    """What a unit weight is multiplied by to have each parameter's deviation at the start; 1 for gains and biases."""
+    out = DEVIATION / math.sqrt(2 * size.layers)
+
+    def deviation(path: Any, leaf: Any) -> float:
+        if leaf.ndim < 2:
+            return 1.0
+        return out if any(getattr(key, "key", None) in ("out", "down") for key in path) else DEVIATION
+
+    return jax.tree.map_with_path(deviation, initial_parameters(model, size, 0))
+
+
 def loss(model: ModelName, size: Size, parameters: Tree, tokens: jax.Array, layers: Layers) -> jax.Array:
     """Mean cross-entropy in nats, f32, of predicting tokens[:, 1:]; tokens is int32 [B, T + 1]."""
     block = _gpt2_block if model == "gpt2" else _llama_block
@@ -93,8 +107,9 @@ def loss(model: ModelName, size: Size, parameters: Tree, tokens: jax.Array, laye
 def _gpt2_block(size: Size, p: Tree, x: jax.Array, layers: Layers) -> jax.Array:
     y = _norm(p["norm1"], x, layers)
     query, key, value = (_heads(_linear(p[name], y, layers), size.heads) for name in ("query", "key", "value"))
-    x = x + _linear(p["out"], _merged(layers.attention(query, key, value)), layers)
-    return x + _linear(p["down"], layers.gelu(_linear(p["up"], _norm(p["norm2"], x, layers), layers)), layers)
+    x = layers.residual(x, _linear(p["out"], _merged(layers.attention(query, key, value)), layers))
+    hidden = layers.gelu(_linear(p["up"], _norm(p["norm2"], x, layers), layers))
+    return layers.residual(x, _linear(p["down"], hidden, layers))
 
 
 def _llama_block(size: Size, p: Tree, x: jax.Array, layers: Layers) -> jax.Array:
@@ -103,9 +118,10 @@ def _llama_block(size: Size, p: Tree, x: jax.Array, layers: Layers) -> jax.Array
     key = rotated(_heads(_linear(p["key"], y, layers), size.groups))
     value = _heads(_linear(p["value"], y, layers), size.groups)
     key, value = (jnp.repeat(a, size.heads // size.groups, axis=2) for a in (key, value))
-    x = x + _linear(p["out"], _merged(layers.attention(query, key, value)), layers)
+    x = layers.residual(x, _linear(p["out"], _merged(layers.attention(query, key, value)), layers))
     y = _norm(p["norm2"], x, layers)
-    return x + _linear(p["down"], layers.silu(_linear(p["gate"], y, layers)) * _linear(p["up"], y, layers), layers)
+    hidden = layers.silu(_linear(p["gate"], y, layers)) * _linear(p["up"], y, layers)
+    return layers.residual(x, _linear(p["down"], hidden, layers))
 
 
 def _linear(p: Tree, x: jax.Array, layers: Layers) -> jax.Array:

@@ -32,8 +32,11 @@ def initial_state(parameters: Any) -> dict[str, Any]:
     return {"parameters": parameters, "first": first, "second": second, "step": jnp.zeros((), jnp.int32)}
 
 
-def adam(state: dict[str, Any], gradients: Any, rate: jax.Array) -> dict[str, Any]:
-    """One update. Arithmetic is in f32; each part of the state keeps its type."""
+def adam(state: dict[str, Any], gradients: Any, rate: jax.Array, deviations: Any = None) -> dict[str, Any]:
+    """One update. Arithmetic is in f32; each part of the state keeps its type.
+
+    deviations: by which the rate of each parameter is divided; None for 1.
+    """
     step = state["step"] + 1
     count = step.astype(jnp.float32)
     corrections = 1 - BETA1**count, 1 - BETA2**count
@@ -45,9 +48,13 @@ def adam(state: dict[str, Any], gradients: Any, rate: jax.Array) -> dict[str, An
     first = jax.tree.map(lambda m, g: moment(m, g, BETA1), state["first"], wide)
     second = jax.tree.map(lambda v, g: moment(v, jnp.square(g), BETA2), state["second"], wide)
 
-    def updated(p: jax.Array, m: jax.Array, v: jax.Array) -> jax.Array:
+    def updated(p: jax.Array, m: jax.Array, v: jax.Array, rate: jax.Array) -> jax.Array:
         m, v = m.astype(jnp.float32) / corrections[0], v.astype(jnp.float32) / corrections[1]
         return (p.astype(jnp.float32) - rate * m / (jnp.sqrt(v) + EPSILON)).astype(p.dtype)
 
-    parameters = jax.tree.map(updated, state["parameters"], first, second)
+    def rate_of(_: Any, deviation: float = 1) -> jax.Array:
+        return rate if deviation == 1 else rate / deviation
+
+    trees = (state["parameters"],) if deviations is None else (state["parameters"], deviations)
+    parameters = jax.tree.map(updated, state["parameters"], first, second, jax.tree.map(rate_of, *trees))
     return {"parameters": parameters, "first": first, "second": second, "step": step}

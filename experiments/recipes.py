@@ -5,6 +5,7 @@ casts, FP8 layers and a LayerNorm that rescales its gradient, under `scalify`. T
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from experiments.fp8_layers import HISTORY, CurrentScalingLayers, DelayedScaling
 from experiments.layers import Layers, MixedLayers, PaperLayers
 from experiments.models import ModelName, Size
 from experiments.optimiser import adam, initial_state
+from experiments.unit_layers import UnitScaledLayers
 
 State = dict[str, Any]
 Step = Callable[[State, Any, Any], tuple[State, Any]]
@@ -33,7 +35,7 @@ class Recipe:
 
     title: in tables. layers: of the model. precision: of `scalify`, for the compiler's way. scaled: under `scalify`.
     parameters, moments: element types of the state. rescales_gradients: dynamically, before the optimiser.
-    kind: of the plain steps: "plain", "loss scaling" or "delayed scaling".
+    kind: of the plain steps: "plain", "loss scaling", "delayed scaling" or "unit scaling".
     """
 
     title: str
@@ -57,6 +59,7 @@ RECIPES: dict[str, Recipe] = {
     "f16-loss-scaling": Recipe("f16 with dynamic loss scaling", lambda: MixedLayers(jnp.float16), kind="loss scaling"),
     "fp8-current": Recipe("FP8, current scaling", CurrentScalingLayers),
     "fp8-delayed": Recipe("FP8, delayed scaling", DelayedScalingLayers, kind="delayed scaling"),
+    "fp8-unit-scaling": Recipe("FP8, unit scaling", UnitScaledLayers, kind="unit scaling"),
     "paper-1": _paper("#1 FP16, paper's way", False, False, "float32", "float32"),
     "paper-2": _paper("#2 FP16 state, paper's way", False, True, "float16", "float32"),
     "paper-3": _paper("#3 FP8, paper's way", True, True, "float16", "float32"),
@@ -74,6 +77,8 @@ def train_step(model: ModelName, size: Size, recipe: Recipe) -> Step:
         return _with_loss_scaling(model, size, recipe)
     if recipe.kind == "delayed scaling":
         return _with_delayed_scaling(model, size)
+    if recipe.kind == "unit scaling":
+        return _with_unit_scaling(model, size)
 
     def step(state: State, tokens: jax.Array, rate: jax.Array) -> tuple[State, jax.Array]:
         def loss(parameters: Any) -> jax.Array:
@@ -97,7 +102,10 @@ def compiled_step(model: ModelName, size: Size, recipe: Recipe) -> Step:
 
 def first_state(model: ModelName, size: Size, recipe: Recipe, seed: int) -> State:
     """The state before the first step, in the types of the recipe."""
-    state: State = initial_state(jax.tree.map(jnp.asarray, models.initial_parameters(model, size, seed)))
+    parameters = models.initial_parameters(model, size, seed)
+    if recipe.kind == "unit scaling":
+        parameters = jax.tree.map(lambda p, d: p / np.float32(d), parameters, models.deviations(model, size))
+    state: State = initial_state(jax.tree.map(jnp.asarray, parameters))
     if recipe.kind == "loss scaling":
         state |= {"loss_scale": jnp.float32(LOSS_SCALE), "good_steps": jnp.zeros((), jnp.int32)}
     if recipe.kind == "delayed scaling":
@@ -139,6 +147,24 @@ def _with_delayed_scaling(model: ModelName, size: Size) -> Step:
             state["parameters"], state["histories"]
         )
         return adam(state, gradients, rate) | {"histories": histories}, value
+
+    return step
+
+
+def _with_unit_scaling(model: ModelName, size: Size) -> Step:
+    deviations = models.deviations(model, size)
+
+    def step(state: State, tokens: jax.Array, rate: jax.Array) -> tuple[State, jax.Array]:
+        # Brings the logits' gradient, of a mean over tokens and spread over the vocabulary, to unit RMS; Adam does not
+        # see it.
+        factor = tokens.shape[0] * (tokens.shape[1] - 1) * math.sqrt(size.vocabulary)
+
+        def loss(parameters: Any) -> tuple[jax.Array, jax.Array]:
+            value = models.loss(model, size, parameters, tokens, UnitScaledLayers())
+            return value * factor, value
+
+        gradients, value = jax.grad(loss, has_aux=True)(state["parameters"])
+        return adam(state, gradients, rate, deviations), value
 
     return step
 

@@ -18,6 +18,7 @@ from experiments.layers import Layers
 from experiments.models import ModelName, Size
 from experiments.optimiser import Schedule
 from experiments.recipes import RECIPES, Recipe, State, compiled_step, first_state, train_step
+from experiments.unit_layers import UnitScaledLayers
 from scalify_hlo import ScaledArray
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
@@ -89,7 +90,7 @@ def run(
     return {
         "losses": losses,
         "final_loss": float(np.mean(losses[-20:])) if failure is None else None,
-        "held_out_loss": _evaluate(settings, model, state, held_out) if failure is None else None,
+        "held_out_loss": _evaluate(settings, model, recipe, state, held_out) if failure is None else None,
         "failure": failure,
         "state_bytes": sum(leaf.nbytes for leaf in jax.tree.leaves(state)),
         "rescales": rescales(model, settings, row),
@@ -111,11 +112,16 @@ def _is_finite(state: State) -> bool:
     return bool(_all_finite([leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]))
 
 
-def _evaluate(settings: Settings, model: ModelName, state: State, held_out: text.Corpus) -> float:
-    """Mean loss of the parameters in f32 on held-out text, by the plain f32 model."""
+def _evaluate(settings: Settings, model: ModelName, recipe: Recipe, state: State, held_out: text.Corpus) -> float:
+    """Mean loss of the parameters in f32 on held-out text, by the plain f32 model (its own with unit scaling)."""
     parameters = scalify_hlo.asarray(state["parameters"], np.float32)
     batches: Iterator[Any] = held_out.batches(settings.batch, settings.context, seed=1)
-    loss = jax.jit(lambda p, tokens: models.loss(model, settings.size, p, tokens, Layers()))
+
+    @jax.jit
+    def loss(parameters: Any, tokens: jax.Array) -> jax.Array:
+        layers = UnitScaledLayers(narrow=False) if recipe.kind == "unit scaling" else Layers()
+        return models.loss(model, settings.size, parameters, tokens, layers)
+
     return float(np.mean([loss(parameters, next(batches)) for _ in range(settings.evaluation_batches)]))
 
 

@@ -12,6 +12,7 @@ from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled, wide_element
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale
+from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
 # A positive constant this small beside the known part of a non-negative value's scale is a guard against zero
@@ -19,6 +20,8 @@ from scalify_hlo.values import ScaledValue
 _GUARD = 2.0**-9
 # The root of a moving average's scale is kept above 2^this: its square is still a normal f32.
 _FLOOR = -60
+# log2 by which an average of squares is stored smaller than it is estimated: sizes of gradients vary, squares twice so.
+_SQUARES = 4
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3
 
@@ -42,7 +45,7 @@ def add(r: OpRewrite) -> None:
             return finish_combined(r, other.scale, other.moments)
     fresh = _fresh_term(x, y) if sign > 0 else None
     if fresh is not None:
-        return (_narrow_average if r.info(0).is_narrow else _wide_average)(r, x, y, fresh)
+        return (_narrow_average if r.info(0).is_narrow or _is_narrowed(r) else _wide_average)(r, x, y, fresh)
     low = lower_degree(x, y, narrow=r.info(0).is_narrow)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -87,6 +90,12 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     return (root**power).shifted(rest), scale.exponent - exponent * power
 
 
+def _is_narrowed(r: OpRewrite) -> bool:
+    """Whether the result is rounded to a narrow type next, as state is that is stored in one and updated in f32."""
+    converted = (use.owner.operation for use in r.op.results[0].uses)
+    return any(op.name == "stablehlo.convert" and tensor_info(op.results[0].type).is_narrow for op in converted)
+
+
 def _wide_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
     """A moving average in a type with the range of f32, at the scale that it settles at."""
     assert fresh.weight is not None
@@ -97,17 +106,20 @@ def _wide_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledVal
 
 
 def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
-    """A moving average in a narrow type: the larger of the state's scale and of that which suits the average.
+    """A moving average stored in a narrow type: the larger of the state's scale and of that which suits the average.
 
     # b m + (1 - b) g, E[g^2] constant: from zeros it grows from (1 - b) g to the size of g
 
     Half-way between the two, so that 1 - b = 1/1000 costs 2^5 of f16's range at either end.
     """
     assert fresh.weight is not None
-    growth = math.ceil(-math.log2(fresh.weight.number) / 2)
+    growth = math.ceil(-math.log2(fresh.weight.number) / 2) + (_SQUARES if fresh.moments.nonnegative else 0)
     average = ScaledValue(fresh.data, fresh.scale.shifted(growth), fresh.moments)
     state = y if fresh is x else x
-    scale = r.common_scale((state, average))
+    assert state.weight is not None
+    # 0.95 times a state is no smaller than the state, or an average would halve its scale at every step.
+    before = ScaledValue(state.data, state.scale, state.moments.times(1 / state.weight.number))
+    scale = r.common_scale((before, average))
     bring_together(r, (0, 1), (x, y), scale)
     finish_combined(r, scale, relative(average, scale))
 
@@ -161,13 +173,12 @@ def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
 
 
 def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
-    """The scale of x + f(x) where f(s x) = s f(x), in types with the range of f32: that of x. None for others.
+    """The scale of x + f(x) where f(s x) = s f(x): that of x. None for others.
 
     Every block of a residual stream's backward pass is such an f. How much it adds is estimated from the scales of its
     weights; were the larger of the two taken, an estimate that is too large by 2 would be so by 2^L after L blocks.
-    Narrow types take the larger one all the same: what is estimated too large does not overflow.
     """
-    if r.info(0).is_narrow or r.rewriter.paper or x.scale.shape or y.scale.shape:
+    if r.rewriter.paper or x.scale.shape or y.scale.shape:
         return None
     for stream, block in ((x, y), (y, x)):
         factors = stream.scale.factors

@@ -92,7 +92,16 @@ def _weight(r: OpRewrite, index: int, constant: int) -> Weight | None:
     before = r.scaled(index)
     if before.weight is not None:
         return Weight(before.weight.number * number, before.weight.of_state)
-    return Weight(number, isinstance(before.data.owner, ir.Block))
+    return Weight(number, _is_from_outside(before.data))
+
+
+def _is_from_outside(data: ir.Value) -> bool:
+    """Whether data are an argument of a function or of a loop's body, converted perhaps."""
+    while not isinstance(data.owner, ir.Block):
+        if data.owner.name != "stablehlo.convert":
+            return False
+        data = data.owner.operands[0]
+    return True
 
 
 def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight | None = None) -> None:

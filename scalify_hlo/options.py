@@ -41,7 +41,7 @@ class ScalifyOptions:
     # operations) are computed on the value as one; "none": they are rewritten operation by operation.
     recognise: Literal["expansions", "none"] = "expansions"
     # In f16 programs, sums over a dimension and what is computed of them row by row (variances, their inverse
-    # roots and these' derivatives): in f32, or in the program's own types.
+    # roots and these' derivatives), and the optimiser's arithmetic: in f32, or in the program's own types.
     statistics: Literal["f32", "own"] = "f32"
     # How far from unit scaling (log2 of the estimated RMS) the data of f32, bf16 and f64 tensors may come before they
     # are multiplied by a power of two. 0: never far, as in the paper, at the cost of an operation on the data and

@@ -10,10 +10,15 @@ costs nothing there. In exact arithmetic nothing changes.
 Products that are summed next are formed in f32 too, since f16's square of 2^-12 is 0; and so are products of such a
 number, repeated along its row, with a full-size tensor. Conversions to f8 and back stay: whoever writes them wants to
 round.
+
+So is the optimiser's arithmetic, elementwise from gradients and state to the new state, which compilers keep in
+registers. Adam's m / (sqrt(v) + epsilon) of an f16 v that has just become zero would be a step of any size.
 """
 
+from scalify_hlo.analysis.update import ELEMENTWISE, find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.bodies import body_kind
+from scalify_hlo.signature import public_function
 from scalify_hlo.types import TensorInfo, tensor_info
 
 _ELEMENTWISE = frozenset(
@@ -29,29 +34,36 @@ _DEPTH = 12
 
 def widen_statistics(module: ir.Module) -> None:
     """Rewrite all functions of a module in place, before they are scaled. Needs a current context and location."""
+    main = public_function(module)
+    update: set[ir.Value] = set()
+    if any(_is_narrow(tensor_info(argument.type)) for argument in main.regions[0].blocks[0].arguments):
+        update = find_update(module, ir.StringAttr(main.attributes["sym_name"]).value).values
     for function in module.body.operations:
         if function.operation.name == "func.func":
-            _regions(function.operation)
+            _regions(function.operation, update)
 
 
-def _regions(op: ir.Operation) -> None:
+def _regions(op: ir.Operation, update: set[ir.Value]) -> None:
     for region in op.regions:
         for block in region.blocks:
-            _Widening(block)
+            _Widening(block, update)
 
 
 class _Widening:
     """One block.
 
+    update: values that the optimiser computes.
     wide: the f32 twins of values of narrow types. rows: the same of full-size tensors that repeat a number along rows.
     """
 
-    def __init__(self, block: ir.Block):
+    def __init__(self, block: ir.Block, update: set[ir.Value]):
         self.wide: dict[ir.Value, ir.Value] = {}
         self.rows: dict[ir.Value, ir.Value] = {}
         for op in [op.operation for op in block.operations]:
             if op.name in ("stablehlo.while", "stablehlo.case", "stablehlo.if"):
-                _regions(op)
+                _regions(op, update)
+            elif op.name in ELEMENTWISE and op.results[0] in update and _is_narrow(tensor_info(op.results[0].type)):
+                self._widened(op)
             elif op.name == "stablehlo.convert":
                 self._convert(op)
             elif op.name == "stablehlo.reduce":
@@ -121,12 +133,7 @@ class _Widening:
         grows = op.name == "stablehlo.broadcast_in_dim" and tensor_info(op.operands[0].type).size != info.size
         known = [operand in self.wide for operand in op.operands]
         if not grows and any(known) and all(k or _is_constant(v) for k, v in zip(known, op.operands, strict=True)):
-            twin = self._twin(op)
-            with ir.InsertionPoint(op), op.location:
-                narrowed = _convert_to(twin, info.element)
-            op.results[0].replace_all_uses_with(narrowed)
-            op.erase()
-            self.wide[narrowed] = twin
+            self._widened(op)
         elif grows and known[0]:
             self.rows[op.results[0]] = self._twin(op)
         elif op.name == "stablehlo.multiply" and any(operand in self.rows for operand in op.operands):
@@ -141,12 +148,21 @@ class _Widening:
                 converted.results[0].replace_all_uses_with(twin)
             self.wide[op.results[0]] = twin
 
+    def _widened(self, op: ir.Operation) -> None:
+        """Compute an operation in f32; those that have no twin read what is rounded to the type that it had."""
+        twin = self._twin(op)
+        with ir.InsertionPoint(op), op.location:
+            narrowed = _convert_to(twin, tensor_info(op.results[0].type).element)
+        op.results[0].replace_all_uses_with(narrowed)
+        op.erase()
+        self.wide[narrowed] = twin
+
     def _twin(self, op: ir.Operation) -> ir.Value:
         """The same operation in f32."""
         with ir.InsertionPoint(op), op.location:
             # Converted once: a square has to stay recognisable.
             known = {**self.rows, **self.wide}
-            twins = {value: known.get(value) or _convert_to(value, "f32") for value in dict.fromkeys(op.operands)}
+            twins = {value: known.get(value) or _in_f32(value) for value in dict.fromkeys(op.operands)}
             operands = [twins[value] for value in op.operands]
             attributes = {name: op.attributes[name] for name in op.attributes}
             copy = ir.Operation.create(op.name, [_type(op.results[0].type, "f32")], operands, attributes)
@@ -164,6 +180,11 @@ def _type(like: ir.Type, element: str) -> ir.Type:
 
 def _convert_to(value: ir.Value, element: str) -> ir.Value:
     return ir.Operation.create("stablehlo.convert", [_type(value.type, element)], [value]).results[0]
+
+
+def _in_f32(value: ir.Value) -> ir.Value:
+    """A value of a narrow type converted to f32, any other one as it is."""
+    return _convert_to(value, "f32") if tensor_info(value.type).is_narrow else value
 
 
 def _is_constant(value: ir.Value) -> bool:

@@ -20,6 +20,7 @@ from experiments.models import Size
 from experiments.optimiser import Schedule, adam, initial_state
 from experiments.recipes import LOSS_SCALE, RECIPES, compiled_step, first_state
 from experiments.train import Settings, diagnosis, rescales, run
+from experiments.unit_layers import UnitScaledLayers
 from scalify_hlo import ScaledArray, as_scaled_array
 
 TINY = Settings(
@@ -116,6 +117,36 @@ def test_the_paper_s_fp8_layers_multiply_fp8() -> None:
     assert len(fp8) == 3 * 7 and all(line.count("xf8E") == 2 for line in fp8)
 
 
+def test_unit_scaled_products_keep_unit_size() -> None:
+    generator = np.random.default_rng(0)
+    x, weight, gradient = (generator.normal(size=shape) for shape in ((2, 32, 64), (64, 256), (2, 32, 256)))
+    narrow = jnp.asarray(x, jnp.float16), jnp.asarray(weight, jnp.float32)
+    y, back = jax.vjp(UnitScaledLayers().product, *narrow)
+    sizes = [float(jnp.std(a.astype(jnp.float32))) for a in (y, *back(jnp.asarray(gradient, jnp.float16)))]
+    np.testing.assert_allclose(sizes, [4**-0.25, 4**0.25, 1], rtol=0.02)
+    np.testing.assert_allclose(y, x @ weight / (64 * 256) ** 0.25, atol=0.25)
+
+
+@pytest.mark.parametrize("model", ["gpt2", "llama"])
+def test_unit_scaled_tensors_start_near_unit_size(model: Any) -> None:
+    sizes: list[float] = []
+
+    class Recorded(UnitScaledLayers):
+        def linear(self, x: Any, weight: Any, bias: Any) -> Any:
+            y = super().linear(x, weight, bias)
+            sizes.extend(float(jnp.std(a.astype(jnp.float32))) for a in (x, weight, y))
+            return y
+
+    size, recipe = dataclasses.replace(Settings().size, layers=1), RECIPES["fp8-unit-scaling"]
+    tokens = np.random.default_rng(0).integers(0, 256, (4, size.context + 1))
+    parameters = first_state(model, size, recipe, 0)["parameters"]
+    loss = models.loss(model, size, parameters, tokens, Recorded())
+    assert len(sizes) == 3 * size.layers * (6 if model == "gpt2" else 7)
+    assert min(sizes) > 0.25 and max(sizes) < 4
+    wide = models.loss(model, size, parameters, tokens, UnitScaledLayers(narrow=False))
+    assert float(loss) == pytest.approx(float(wide), abs=0.02)
+
+
 def test_adam_is_adam() -> None:
     state = initial_state({"w": jnp.float32(1.0)})
     for gradient in (0.5, -0.25):
@@ -123,6 +154,13 @@ def test_adam_is_adam() -> None:
     m, v = 0.9 * 0.05 - 0.025, 0.95 * 0.0125 + 0.05 * 0.0625
     second = 0.1 * (m / (1 - 0.9**2)) / (np.sqrt(v / (1 - 0.95**2)) + 1e-8)
     assert float(state["parameters"]["w"]) == pytest.approx(1 - 0.1 - second, rel=1e-5)
+
+
+def test_rates_are_divided_by_deviations() -> None:
+    parameters = {"w": jnp.float32(1.0), "b": jnp.float32(1.0)}
+    state = adam(initial_state(parameters), parameters, jnp.float32(0.1), {"w": 0.25, "b": 1.0})
+    assert float(state["parameters"]["w"]) == pytest.approx(0.6)
+    assert float(state["parameters"]["b"]) == pytest.approx(0.9)
 
 
 def test_the_schedule_rises_and_falls() -> None:

@@ -47,15 +47,13 @@ def checked(config: gpt2.GPT2Config, options: CheckOptions = CheckOptions()) -> 
     return check_modules(as_module(before), as_module(after), arguments_after(2, config), options)
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
-@pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
+@pytest.mark.parametrize(("activation", "dropout"), [("gelu", 0.0), ("silu", 0.0), ("relu", 0.0), ("gelu", 0.1)])
 def test_f32_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
     report = checked(dataclasses.replace(TINY, activation=activation, dropout=dropout))
     assert report.comparison.passed, report.comparison.table()
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
-@pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
+@pytest.mark.parametrize(("activation", "dropout"), [("gelu", 0.0), ("silu", 0.0), ("relu", 0.0), ("gelu", 0.1)])
 def test_f16_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
     """With layer normalisation in f32, where the original does not overflow and so has a rounding noise."""
     config = dataclasses.replace(TINY, activation=activation, dropout=dropout, dtype="float16", norm_dtype="float32")
@@ -113,7 +111,7 @@ def test_scales_of_results_are_powers_of_two() -> None:
             assert np.frexp(result.scale)[0] == 0.5, f"{result.name}: scale {result.scale}"
 
 
-@pytest.mark.parametrize("layers", [2, 12])
+@pytest.mark.parametrize("layers", [2, 8])
 def test_data_stay_near_one_at_any_depth(layers: int) -> None:
     """Static rules must not drift with depth: the paper's implementation reaches 2^43 per two layers.
 
@@ -157,7 +155,7 @@ def test_dropout_depends_on_the_step_and_not_on_the_type() -> None:
     def first_loss(dtype: str, step: int) -> float:
         config_ = dataclasses.replace(config, dtype=dtype)
         state = {**gpt2.initial_state(config_), "step": np.int32(step)}
-        return float(gpt2.make_train_step(config_)(state, tokens, np.asarray(0, dtype))[1])
+        return float(jax.jit(gpt2.make_train_step(config_))(state, tokens, np.asarray(0, dtype))[1])
 
     assert first_loss("float32", 0) != first_loss("float32", 1)
     assert first_loss("float16", 0) == pytest.approx(first_loss("float32", 0), abs=4e-3)

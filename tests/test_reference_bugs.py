@@ -143,7 +143,7 @@ def test_5_gradients_do_not_drift_with_depth(layers: int, exponent: int) -> None
     _check_gradients(layers, np.float32, exponent, 2.0**8, 1e-6)
 
 
-_DRIFTS = pytest.mark.xfail(reason="f16: sums of unlike degrees (gelu) take the larger scale, layer by layer")
+_DRIFTS = pytest.mark.xfail(reason="f16: the stream grows by 2^5, which its scale does not follow, and gelu cubes it")
 
 
 @pytest.mark.parametrize("layers", [2, 4, 6, pytest.param(12, marks=_DRIFTS)])
@@ -151,7 +151,6 @@ def test_5_gradients_in_f16_do_not_drift_with_depth(layers: int) -> None:
     _check_gradients(layers, np.float16, -2, 2.0**40, 0.05)
 
 
-@_DRIFTS
 def test_5_gradients_in_f16_with_all_scales_1() -> None:
     """They were NaN at 2 layers."""
     _check_gradients(2, np.float16, 0, 2.0**40, 0.05)

@@ -121,3 +121,44 @@ def test_squares_stay_squares() -> None:
         if op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1] and "64xf32" in str(op.results[0].type)
     ]  # fmt: skip
     assert len(squares) == 1
+
+
+# --- the optimiser ------------------------------------------------------------------------------------------------
+
+
+def _adam_step() -> str:
+    def step(w: jax.Array, m: jax.Array, v: jax.Array, x: jax.Array) -> Any:
+        weights = jnp.asarray([2.0**-14] + 7 * [1.0], jnp.float16)
+        g = jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w) * weights))(w)
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g * g
+        return w - 0.5 * m / (jnp.sqrt(v) + 2.0**-24), m, v
+
+    w, x = (jax.ShapeDtypeStruct(shape, "float16") for shape in ((16, 8), (4, 16)))
+    return jax.export.export(jax.jit(step))(w, w, w, x).mlir_module()
+
+
+def test_the_optimiser_is_in_f32_and_rounded_once() -> None:
+    module = as_module(_adam_step())
+    with module.context, ir.Location.unknown():
+        widen_statistics(module)
+        assert module.operation.verify()
+    names = [op.name for op in operations(module) if len(op.results) and "f16" in str(op.results[0].type)]
+    assert "stablehlo.tanh" in names and "stablehlo.convert" in names
+    assert not {"stablehlo.sqrt", "stablehlo.divide"} & set(names)
+
+
+def test_an_update_does_not_divide_by_a_second_moment_that_vanishes_in_f16() -> None:
+    """g is 2^-14 of the others in one column, 0.001 g^2 zero in f16: the step would be m / 2^-24."""
+    w, x = np.zeros((16, 8), np.float16), np.ones((4, 16), np.float16)
+    one, zero, smallest = np.float32(1), np.zeros((16, 8), np.float16), np.float32(2.0**-126)
+    sizes: list[float] = []
+    for statistics in ("f32", "own"):
+        program = xla.compile(rewrite_module(_adam_step(), ScalifyOptions(statistics=statistics)))
+        new, scale, *_ = program([w, one, zero, smallest, zero, smallest, x, one])
+        step = w - new.astype(np.float32) * scale
+        # m / sqrt(v) = 0.1 g / sqrt(0.001 g^2), whatever g is
+        np.testing.assert_allclose(step[:, 1:], 0.5 * 0.1 / np.sqrt(0.001), rtol=1e-2)
+        sizes.append(float(np.abs(step[:, 0]).max()))
+    assert sizes[0] == pytest.approx(0.5 * 0.1 / np.sqrt(0.001), rel=5e-2)  # and 2^-24
+    assert sizes[1] > 10
