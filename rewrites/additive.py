@@ -177,6 +177,7 @@ def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
 
     Every block of a residual stream's backward pass is such an f. How much it adds is estimated from the scales of its
     weights; were the larger of the two taken, an estimate that is too large by 2 would be so by 2^L after L blocks.
+    Narrow types bear data that are 2^8 (the slack) larger than estimated, and not more.
     """
     if r.rewriter.paper or x.scale.shape or y.scale.shape:
         return None
@@ -184,7 +185,9 @@ def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
         factors = stream.scale.factors
         single = len(factors) == 1 and factors[0][1] == 1 and block.scale.factors != factors
         if single and is_multiple(r.emit, block.scale, factors[0][0]):
-            return stream.size
+            if not r.info(0).is_narrow:
+                return stream.size
+            return r.emit.maximum([stream.size, block.size.shifted(-r.rewriter.options.slack)])
     return None
 
 

@@ -226,3 +226,20 @@ func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %a: tensor<4xf32>, 
         ],
         [1.0, 2.0, 16.0, 16.0],
     )
+
+
+@pytest.mark.parametrize("exponent", [0, 12, 40])
+def test_a_branch_of_a_stream_may_be_large(exponent: int) -> None:
+    """x + W x keeps the scale of x where that of W x is about as large; in f16 it must not where it is far larger."""
+    text = """
+func.func public @main(%x: tensor<4x8xf16>, %w: tensor<8x8xf16>) -> tensor<4x8xf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>
+  %1 = stablehlo.add %x, %0 : tensor<4x8xf16>
+  return %1 : tensor<4x8xf16>
+}"""
+    generator = np.random.default_rng(0)
+    x, w = (generator.standard_normal(shape).astype(np.float16) for shape in ((4, 8), (8, 8)))
+    data, scale = run_on_xla(rewrite_module(text), [x, np.float32(1), w, np.float32(2.0**exponent)])
+    x, w = (array.astype(np.float64) for array in (x, w))
+    np.testing.assert_allclose(data.astype(np.float64) * scale, x + x @ w * 2.0**exponent, rtol=2e-2, atol=0.02 * scale)
