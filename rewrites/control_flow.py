@@ -60,7 +60,7 @@ def _in_caller(scale: Scale, special: Specialised, factors: list[Scale]) -> Scal
     """A scale in terms of a function's factors as one of its caller."""
     result = Scale(scale.exponent)
     for symbol, power in scale.factors:
-        result = result * factors[special.symbols.index(symbol)] ** power
+        result = result * factors[special.positions[symbol]] ** power
     return result
 
 
@@ -126,11 +126,8 @@ def _parts_outside(emit: Emitter, members: list[ScaledValue | None]) -> list[Sca
     """What exists outside of the branches, of which the scales of their results are about the largest."""
     live = [m.scale for m in members if m is not None and not m.indifferent]
     depth = emit.scope.depth
-    return [
-        part
-        for scale in live
-        for part in alternatives(emit, scale, lambda s: Scale(0, ((s, 1),)) if s.depth <= depth else None)
-    ]
+    found = alternatives(emit, live, lambda s: Scale(0, ((s, 1),)) if s.depth <= depth else None)
+    return [part for parts in found for part in parts]
 
 
 def _return_pairs(

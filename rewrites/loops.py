@@ -285,7 +285,7 @@ class _Loop:
             return Scale(0, ((symbol, 1),)) if symbol.depth <= depth else entries.get(symbol)
 
         returned = self.returned.get(index)
-        return [] if returned is None else alternatives(self.r.emit, returned, outside)
+        return [] if returned is None else alternatives(self.r.emit, [returned], outside)[0]
 
     def discard(self) -> None:
         """The assumption does not hold: nothing of this attempt stays."""

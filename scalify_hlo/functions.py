@@ -1,6 +1,7 @@
 """The functions of a module: private ones are specialised per signature, once each."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -72,6 +73,11 @@ class Specialised:
     extra_types: tuple[ir.Type, ...]
     extra_everywhere: tuple[bool, ...]  # which extra results are known to be the same on every device
     extra_parts: tuple[tuple[Scale, ...], ...]  # of which products of `symbols` each extra result is about the largest
+
+    @functools.cached_property
+    def positions(self) -> dict[Symbol, int]:
+        """Which factor each of `symbols` is."""
+        return {symbol: i for i, symbol in enumerate(self.symbols)}
 
 
 class FunctionTable:
@@ -200,7 +206,7 @@ class FunctionTable:
         results, extra_values = self._results(rewriter, terminator, set(symbols))
         extras = list(extra_values.values())
         own = {symbol: Scale(0, ((symbol, 1),)) for symbol in symbols}
-        extra_parts = tuple(tuple(alternatives(rewriter.emit, scale, own.get)) for scale in extra_values)
+        extra_parts = tuple(map(tuple, alternatives(rewriter.emit, extra_values, own.get)))
         extra_everywhere = tuple(
             self.several_devices and same_on_every_device(value, self.everywhere) for value in extras
         )
@@ -222,6 +228,7 @@ class FunctionTable:
         forms: list[ResultForm] = []
         operands: list[ir.Value] = []
         extras: dict[Scale, ir.Value] = {}
+        positions: dict[Scale, int] = {}
         for value in terminator.operands:
             scaled = rewriter.scaled.get(value)
             if scaled is None:
@@ -237,8 +244,8 @@ class FunctionTable:
             product = Scale(0, scaled.scale.factors)
             if product not in extras:
                 extras[product] = rewriter.emit.scale_value(product)
-            position = list(extras).index(product)
-            forms.append(ResultForm(True, Scale(scaled.scale.exponent), position, **common))
+                positions[product] = len(positions)
+            forms.append(ResultForm(True, Scale(scaled.scale.exponent), positions[product], **common))
         replace_terminator(terminator, [*operands, *extras.values()])
         return tuple(forms), extras
 

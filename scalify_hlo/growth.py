@@ -1,6 +1,6 @@
 """What a scale grows with: its own factors, and those hidden in the maxima and products among them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from scalify_hlo.emitter import Emitter
 from scalify_hlo.scale import ONE, Scale, Symbol
@@ -58,10 +58,14 @@ def _grows_with(emit: Emitter, factor: Symbol, symbol: Symbol) -> bool:
     return known
 
 
-def alternatives(emit: Emitter, scale: Scale, outside: Callable[[Symbol], Scale | None]) -> list[Scale]:
-    """Products of what is known outside a function, loop or branch, of which a scale inside is about the largest.
+def alternatives(
+    emit: Emitter, scales: Iterable[Scale], outside: Callable[[Symbol], Scale | None]
+) -> list[list[Scale]]:
+    """Products of what is known outside a function, loop or branch, of which scales inside are about the largest.
 
     outside: what stands outside for a symbol; None for a symbol that exists inside alone.
+
+    Returns at most `_MOST_ALTERNATIVES` products for each scale.
 
     # t max(s, u): t s, t u
     """
@@ -71,9 +75,12 @@ def alternatives(emit: Emitter, scale: Scale, outside: Callable[[Symbol], Scale 
         if symbol not in known:
             known[symbol] = []  # a scale does not depend on itself
             found = outside(symbol)
-            known[symbol] = [found] if found is not None else [
-                product for part in emit.parts(symbol) for product in of_scale(part)
-            ]  # fmt: skip
+            products = dict.fromkeys([found] if found is not None else ())
+            for part in emit.parts(symbol):
+                if found is not None or len(products) >= _MOST_ALTERNATIVES:
+                    break
+                products |= dict.fromkeys(of_scale(part))
+            known[symbol] = list(products)[:_MOST_ALTERNATIVES]
         return known[symbol]
 
     def of_scale(inside: Scale) -> list[Scale]:
@@ -83,4 +90,4 @@ def alternatives(emit: Emitter, scale: Scale, outside: Callable[[Symbol], Scale 
             products = list(dict.fromkeys(p * f**power for p in products for f in factors))[:_MOST_ALTERNATIVES]
         return products
 
-    return list(dict.fromkeys(of_scale(scale)))
+    return [of_scale(scale) for scale in scales]
