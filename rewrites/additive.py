@@ -45,7 +45,9 @@ def add(r: OpRewrite) -> None:
             return finish_combined(r, other.scale, other.moments)
     fresh = _fresh_term(x, y) if sign > 0 else None
     if fresh is not None:
-        return (_narrow_average if r.info(0).is_narrow or _is_narrowed(r) else _wide_average)(r, x, y, fresh)
+        return (_narrow_average if r.info(0).is_narrow or _is_narrowed(r.op.results[0]) else _wide_average)(
+            r, x, y, fresh
+        )
     low = lower_degree(x, y, narrow=r.info(0).is_narrow)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -90,10 +92,10 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     return (root**power).shifted(rest), scale.exponent - exponent * power
 
 
-def _is_narrowed(r: OpRewrite) -> bool:
-    """Whether the result is rounded to a narrow type next, as state is that is stored in one and updated in f32."""
-    converted = (use.owner.operation for use in r.op.results[0].uses)
-    return any(op.name == "stablehlo.convert" and tensor_info(op.results[0].type).is_narrow for op in converted)
+def _is_narrowed(value: ir.Value) -> bool:
+    """Whether a value is rounded to a narrow type next, as state is that is stored in one and updated in f32."""
+    converted = [use.owner.operation for use in value.uses if use.owner.operation.name == "stablehlo.convert"]
+    return any(tensor_info(op.results[0].type).is_narrow or _is_narrowed(op.results[0]) for op in converted)
 
 
 def _wide_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
@@ -173,11 +175,11 @@ def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
 
 
 def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
-    """The scale of x + f(x) where f(s x) = s f(x): that of x. None for others.
+    """The scale of x + f(x) where f(s x) = s f(x): that of x, unless f(x) is far larger. None for others.
 
     Every block of a residual stream's backward pass is such an f. How much it adds is estimated from the scales of its
     weights; were the larger of the two taken, an estimate that is too large by 2 would be so by 2^L after L blocks.
-    Narrow types bear data that are 2^8 (the slack) larger than estimated, and not more.
+    All types bear data that are 2^8 (the slack) larger than estimated, f16 not more.
     """
     if r.rewriter.paper or x.scale.shape or y.scale.shape:
         return None
@@ -185,8 +187,6 @@ def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
         factors = stream.scale.factors
         single = len(factors) == 1 and factors[0][1] == 1 and block.scale.factors != factors
         if single and is_multiple(r.emit, block.scale, factors[0][0]):
-            if not r.info(0).is_narrow:
-                return stream.size
             return r.emit.maximum([stream.size, block.size.shifted(-r.rewriter.options.slack)])
     return None
 
