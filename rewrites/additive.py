@@ -20,7 +20,8 @@ from scalify_hlo.values import ScaledValue
 _GUARD = 2.0**-9
 # The root of a moving average's scale is kept above 2^this: its square is still a normal f32.
 _FLOOR = -60
-# log2 by which an average of squares is stored smaller than it is estimated: sizes of gradients vary, squares twice so.
+# log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated: sizes of gradients
+# vary, squares twice so.
 _SQUARES = 4
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3
@@ -115,7 +116,9 @@ def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledV
     Half-way between the two, so that 1 - b = 1/1000 costs 2^5 of f16's range at either end.
     """
     assert fresh.weight is not None
-    growth = math.ceil(-math.log2(fresh.weight.number) / 2) + (_SQUARES if fresh.moments.nonnegative else 0)
+    growth = math.ceil(-math.log2(fresh.weight.number) / 2)
+    if fresh.moments.nonnegative and not r.info(0).is_narrow:
+        growth += _SQUARES
     average = ScaledValue(fresh.data, fresh.scale.shifted(growth), fresh.moments)
     state = y if fresh is x else x
     assert state.weight is not None

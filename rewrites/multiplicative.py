@@ -54,7 +54,10 @@ def multiply(r: OpRewrite) -> None:
     weight = _weight(r, 0, 1) or _weight(r, 1, 0)
     squared = x.data == y.data and not r.info(0).is_complex
     if squared:
-        x = y = with_headroom(r, x)
+        # The scales may differ, as in (2 x) x.
+        ratio = y.scale / x.scale
+        x = with_headroom(r, x)
+        y = ScaledValue(x.data, x.scale * ratio, x.moments)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
     moments = x.moments.squared() if squared else x.moments.product(y.moments)

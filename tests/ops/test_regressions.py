@@ -243,3 +243,16 @@ func.func public @main(%x: tensor<4x8xf16>, %w: tensor<8x8xf16>) -> tensor<4x8xf
     data, scale = run_on_xla(rewrite_module(text), [x, np.float32(1), w, np.float32(2.0**exponent)])
     x, w = (array.astype(np.float64) for array in (x, w))
     np.testing.assert_allclose(data.astype(np.float64) * scale, x + x @ w * 2.0**exponent, rtol=2e-2, atol=0.02 * scale)
+
+
+@pytest.mark.parametrize("element", ["f32", "f16"])
+def test_a_multiple_of_a_value_times_the_value(element: str) -> None:
+    """(2 x) x has one data for both operands, but two scales: it was taken for a square, 4 x^2."""
+    text = f"""
+func.func public @main(%x: tensor<4x{element}>) -> tensor<4x{element}> {{
+  %two = stablehlo.constant dense<2.0> : tensor<4x{element}>
+  %0 = stablehlo.multiply %x, %two : tensor<4x{element}>
+  %1 = stablehlo.multiply %0, %x : tensor<4x{element}>
+  return %1 : tensor<4x{element}>
+}}"""
+    check_program(text)
