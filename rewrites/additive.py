@@ -166,14 +166,16 @@ def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
 
     The size of an update is estimated from all scales that its gradient is computed from. Were it counted in full, an
     estimate that is too large would become the scale of the state, and enter the next step's estimate. So it enters
-    with the slack as a margin: it counts for a state that starts as zeros, and else hardly.
+    with the slack as a margin: it counts for a state that starts as zeros, and else hardly. Not so for a state that the
+    step also reads in a narrow type: many updates make it far larger than one.
     """
     if r.info(0).is_narrow or r.rewriter.paper or r.emit.scope.depth or x.scale.shape or y.scale.shape:
         return None
     for state, update in ((x, y), (y, x)):
         is_state = isinstance(state.data.owner, ir.Block) and not isinstance(update.data.owner, ir.Block)
         if is_state and state.scale.factors != update.scale.factors:
-            return r.emit.maximum([state.size, update.size.shifted(-r.rewriter.options.slack)])
+            margin = 0 if _is_narrowed(state.data) else r.rewriter.options.slack
+            return r.emit.maximum([state.size, update.size.shifted(-margin)])
     return None
 
 
