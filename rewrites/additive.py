@@ -18,8 +18,13 @@ from scalify_hlo.values import ScaledValue
 # A positive constant this small beside the known part of a non-negative value's scale is a guard against zero
 # (epsilon): it follows the value's scale and does not take part in the choice.
 _GUARD = 2.0**-9
-# The root of a moving average's scale is kept above 2^this: its square is still a normal f32.
-_FLOOR = -60
+# The scale of x^2 + epsilon is not below epsilon times the square of 2^-this.
+_BELOW_EPSILON = 4
+# Nor is it made larger than it is known to be for an epsilon whose data it leaves below 2^this.
+_FAR_EPSILON = 48
+# The root of a moving average's scale is kept above 2^this. Its square is still a normal f32, also times 1 - b^t: XLA
+# computes (a / s^2) / (1 - b^t) as a / (s^2 (1 - b^t)).
+_FLOOR = -48
 # log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated: sizes of gradients
 # vary, squares twice so.
 _SQUARES = 4
@@ -41,9 +46,9 @@ def add(r: OpRewrite) -> None:
     if r.rewriter.paper:
         return sum_at_common_scale(r, x, y, sign)
     for i in (0, 1):
-        if r.splat(i) is not None and constant_operand(r, i, 1 - i):
-            other = r.scaled(1 - i)
-            return finish_combined(r, other.scale, other.moments)
+        scale = constant_operand(r, i, 1 - i) if r.splat(i) is not None else None
+        if scale is not None:
+            return finish_combined(r, scale, r.scaled(1 - i).moments)
     fresh = _fresh_term(x, y) if sign > 0 else None
     if fresh is not None:
         return (_narrow_average if r.info(0).is_narrow or _is_narrowed(r.op.results[0]) else _wide_average)(
@@ -105,7 +110,9 @@ def _wide_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledVal
     scale, offset = settled_average(r, fresh.scale)
     bring_together(r, (0, 1), (x, y), scale)
     moments = fresh.moments.times(1 / fresh.weight.number).shifted(offset)
-    finish_combined(r, scale, moments, slack=2 * r.rewriter.options.slack)
+    # In its first steps the average is smaller than that: (1 - b) g after one.
+    slack = r.rewriter.options.slack
+    finish_combined(r, scale, moments, slack=2 * slack, below=slack / 2)
 
 
 def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
@@ -124,7 +131,8 @@ def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledV
     assert state.weight is not None
     # 0.95 times a state is no smaller than the state, or an average would halve its scale at every step.
     before = ScaledValue(state.data, state.scale, state.moments.times(1 / state.weight.number))
-    scale = r.common_scale((before, average))
+    # The floor keeps quotients of two averages of zeros from becoming 0/0: XLA computes (a/s)/(b/t) as a t / (s b).
+    scale = r.emit.maximum([r.common_scale((before, average)), Scale(_FLOOR)])
     bring_together(r, (0, 1), (x, y), scale)
     finish_combined(r, scale, relative(average, scale))
 
@@ -207,25 +215,31 @@ def larger(a: Moments, b: Moments) -> Moments:
     """Moments of the larger of two values; with a mean or a sign if both have it."""
     found = max(a, b, key=lambda moments: moments.rms)
     agree = a.mean * b.mean > 0
-    return Moments(found.rms, found.mean if agree else 0.0, a.nonnegative and b.nonnegative)
+    infinite = a.infinite or b.infinite
+    return Moments(found.rms, found.mean if agree else 0.0, a.nonnegative and b.nonnegative, infinite=infinite)
 
 
 def finish_combined(
-    r: OpRewrite, scale: Scale, moments: Moments = UNIT, index: int = 0, slack: float | None = None
+    r: OpRewrite,
+    scale: Scale,
+    moments: Moments = UNIT,
+    index: int = 0,
+    slack: float | None = None,
+    below: float | None = None,
 ) -> None:
     """Declare the result of an operation whose operands `combined` brought together.
 
-    moments: of the data at `scale`. slack: as of `OpRewrite.settled`.
+    moments: of the data at `scale`. slack, below: as of `OpRewrite.excess`.
     """
     if not _on_values(r):
-        r.settled(scale, moments, index=index, slack=slack)
+        r.settled(scale, moments, index=index, slack=slack, below=below)
         return
     value = r.op.results[index]
     if scale.factors and scale.exponent:
         # Divide by the run-time part alone; the power of two stays in the data if they are not too far out then.
         moments, scale = moments.shifted(scale.exponent), Scale(0, scale.factors)
     # Otherwise it is part of the divisor, which is the result's scale: no operation on the data.
-    exponent = r.excess(moments, index=index, slack=slack)
+    exponent = r.excess(moments, index=index, slack=slack, below=below)
     moments, scale = moments.shifted(-exponent), scale.shifted(exponent)
     with r.after():
         data = r.emit.unscale_by(value, scale)
@@ -261,8 +275,10 @@ def bring_together(r: OpRewrite, indices: tuple[int, ...], members: tuple[Scaled
         r.set_operand(i, data)
 
 
-def constant_operand(r: OpRewrite, index: int, position: int) -> bool:
-    """Bring the constant operand `index` to the scale of the operand at `position` where that is safe, else False.
+def constant_operand(r: OpRewrite, index: int, position: int) -> Scale | None:
+    """Bring the constant operand `index` to the scale of the operand at `position` where that is safe.
+
+    Returns the scale, or None: nothing is changed then.
 
     # s x + c = s (x + c/s)
     """
@@ -272,18 +288,25 @@ def constant_operand(r: OpRewrite, index: int, position: int) -> bool:
     if other.scale.is_constant:
         quotient = number * 2.0**-other.scale.exponent
         if abs(quotient) >= 2.0**_LARGEST_CONSTANT:
-            return False
+            return None
         r.set_operand(index, r.emit.splat(r.operand(index), quotient))
         r.set_operand(position, other.data)
-        return True
+        return other.scale
     small = 0 < number <= min(_GUARD, 2.0 ** (other.scale.exponent - 3))
     # A square may have come through a function that hides its sign; its scale shows it still.
-    square = other.moments.nonnegative or all(power % 2 == 0 for _, power in other.scale.factors)
-    if not small or not square or r.info(index).is_narrow or not other.scale.is_scalar:
-        return False
+    even = all(power % 2 == 0 for _, power in other.scale.factors)
+    if not small or not (even or other.moments.nonnegative) or r.info(index).is_narrow or not other.scale.is_scalar:
+        return None
     r.on_values = True
     r.set_operand(position, unscaled(r.rewriter, other))
-    return True
+    if other.scale.least >= math.log2(number) - _FAR_EPSILON:
+        return other.scale
+    # Beside a value of zeros the constant is all there is, and a scale of nearly zero would be none for it.
+    degree = 2 if even else 1
+    root = Scale(0, tuple((symbol, power // degree) for symbol, power in other.scale.factors))
+    least = math.floor((math.log2(number) - other.scale.exponent) / degree) - _BELOW_EPSILON
+    floored = r.emit.floored(root, least, in_place=not r.rewriter.functions.narrow)
+    return (floored**degree).shifted(other.scale.exponent)
 
 
 # rem(s x, s y) = s rem(x, y)

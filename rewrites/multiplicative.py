@@ -114,6 +114,11 @@ def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight |
     """
     if scale.degree > _LARGEST_POWER:
         return on_values(r)
+    rest = r.emit.unfloored(scale)
+    if not rest.is_one and not r.result_info().is_narrow:
+        with r.after():
+            data = r.emit.rescale(r.op.results[0], rest)
+        return r.settled(scale / rest, moments, data=data, weight=weight)
     if len(scale.factors) > _MOST_FACTORS:
         scale = r.emit.single(Scale(0, scale.factors)).shifted(scale.exponent)
     return r.settled(scale, moments, weight=weight)
@@ -166,7 +171,8 @@ def divide(r: OpRewrite) -> None:
     r.set_operand(1, y.data)
     size = r.rewriter.moments(y.moments).reciprocal_rms
     moments = x.moments.times(math.copysign(size, y.moments.mean) if y.moments.mean else size)
-    moments = Moments(moments.rms, moments.mean, x.moments.nonnegative and y.moments.nonnegative)
+    nonnegative = x.moments.nonnegative and y.moments.nonnegative
+    moments = Moments(moments.rms, moments.mean, nonnegative, infinite=moments.infinite)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
     return scaled_result(r, x.scale / y.scale, moments)

@@ -59,7 +59,12 @@ def at_one_scale_in_f32(r: OpRewrite, indices: Sequence[int]) -> list[ir.Value]:
     """
     members = [r.scaled(i) for i in indices]
     scale = r.common_scale(members)
-    return [r.emit.rescale(r.emit.convert(m.data, "f32"), ONE if m.indifferent else m.scale / scale) for m in members]
+    return [
+        r.emit.rescale(
+            r.emit.convert(m.data, "f32"), ONE if m.indifferent else m.scale / scale, infinite=m.moments.infinite
+        )
+        for m in members
+    ]
 
 
 # exp(s x) and friends: no scale comes out of them

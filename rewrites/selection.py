@@ -35,8 +35,9 @@ def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
                 continue
             other = r.scaled(j)
             scale = _mask(r, i, j, number)
-            if scale is None and constant_operand(r, i, j):
-                return finish_combined(r, other.scale, other.moments)
+            aligned = constant_operand(r, i, j) if scale is None else None
+            if aligned is not None:
+                return finish_combined(r, aligned, other.moments)
             if scale is not None:
                 return r.result(scale, relative(other, scale))
     if not live:
@@ -48,8 +49,9 @@ def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
     for other in live[1:]:
         moments = moments.mixed(relative(other, scale))
     if len(live) < len(members):
-        moments = Moments(moments.rms, moments.mean, moments.nonnegative and all(
-            m.indifferent and m.moments.nonnegative for m in members if m.indifferent))  # fmt: skip
+        rest = [m.moments for m in members if m.indifferent]
+        moments = Moments(moments.rms, moments.mean, moments.nonnegative and all(m.nonnegative for m in rest),
+                          infinite=moments.infinite or any(m.infinite for m in rest))  # fmt: skip
     finish_combined(r, scale, moments)
     return None
 

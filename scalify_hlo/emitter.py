@@ -12,17 +12,20 @@ __all__ = ["At", "Emitter", "NeedsScaleError", "Scope"]
 class Emitter(ScaleEmitter):
     """Multiplies data by scales."""
 
-    def rescale(self, data: ir.Value, factor: Scale) -> ir.Value:
-        """data * factor, in the data's type; through f32 where the type is too narrow for the factor."""
+    def rescale(self, data: ir.Value, factor: Scale, *, infinite: bool = False) -> ir.Value:
+        """data * factor, in the data's type; through f32 where the type is too narrow for the factor.
+
+        infinite: data may be infinite, and remain so if the factor, a product of small scales, has become 0.
+        """
         if factor.is_one:
             return data
         info = tensor_info(data.type)
         if factor.is_constant:
             return self._rescale_by_constant(data, info, factor.exponent)
         if info.is_narrow:
-            wide = self.rescale(self.convert(data, "f32"), factor)
+            wide = self.rescale(self.convert(data, "f32"), factor, infinite=infinite)
             return self.convert(wide, info.element)
-        return self._scaled_by("multiply", data, self.scale_value(factor))
+        return self._scaled_by("multiply", data, self.divisor(factor) if infinite else self.scale_value(factor))
 
     def unscale_by(self, data: ir.Value, scale: Scale) -> ir.Value:
         """data / scale, where the scale is a value of its own: no reciprocal is emitted. Not for narrow types."""

@@ -102,6 +102,19 @@ class FunctionTable:
         # Arguments of functions and results of calls that are known to be the same on every device.
         self.everywhere: set[ir.Value] = set()
 
+    @functools.cached_property
+    def narrow(self) -> bool:
+        """Whether the module computes in any type of less range than f32."""
+        found = False
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            nonlocal found
+            found = any(tensor_info(result.type).is_narrow for result in op.results)
+            return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+        self.module.operation.walk(visit)
+        return found
+
     # --- marker composites ------------------------------------------------------------------------------------
 
     def callee(self, op: ir.Operation) -> str | None:
@@ -369,4 +382,4 @@ def coarse(moments: Moments) -> Moments:
     rms = 2.0 ** round(moments.log2)
     ratio = round(4 * moments.mean / moments.rms) / 4 if moments.rms else 0.0
     least = 2.0 ** round(math.log2(moments.least)) if moments.least else 0.0
-    return Moments(rms, ratio * rms, moments.nonnegative, least)
+    return Moments(rms, ratio * rms, moments.nonnegative, least, moments.infinite)

@@ -18,12 +18,14 @@ class Moments:
     nonnegative: every element is known to be >= 0.
     least: no element is smaller in magnitude, if positive: a denominator of softmax is a sum of exponentials, the
     largest of which is 1.
+    infinite: elements may be infinite (a mask): the data must not be multiplied by a scale that may have become 0.
     """
 
     rms: float = 1.0
     mean: float = 0.0
     nonnegative: bool = False
     least: float = 0.0
+    infinite: bool = False
 
     @property
     def log2(self) -> float:
@@ -33,7 +35,7 @@ class Moments:
     def times(self, factor: float) -> "Moments":
         """Moments of factor * x."""
         nonnegative = self.nonnegative and factor >= 0
-        return Moments(abs(self.rms * factor), self.mean * factor, nonnegative, abs(self.least * factor))
+        return Moments(abs(self.rms * factor), self.mean * factor, nonnegative, abs(self.least * factor), self.infinite)
 
     def shifted(self, exponent: float) -> "Moments":
         """Moments of x * 2^exponent."""
@@ -46,12 +48,13 @@ class Moments:
         """
         variance = max(self.rms**2 - self.mean**2, 0.0)
         mean = count * self.mean
-        return Moments(math.sqrt(count * variance + mean**2), mean, self.nonnegative)
+        return Moments(math.sqrt(count * variance + mean**2), mean, self.nonnegative, infinite=self.infinite)
 
     def product(self, other: "Moments") -> "Moments":
         """Moments of x * y, x and y independent.  # E[x^2 y^2] = E[x^2] E[y^2]"""
         nonnegative = self.nonnegative and other.nonnegative
-        return Moments(self.rms * other.rms, self.mean * other.mean, nonnegative, self.least * other.least)
+        infinite = self.infinite or other.infinite
+        return Moments(self.rms * other.rms, self.mean * other.mean, nonnegative, self.least * other.least, infinite)
 
     def squared(self) -> "Moments":
         """Moments of x * x.
@@ -60,7 +63,7 @@ class Moments:
         """
         variance = max(self.rms**2 - self.mean**2, 0.0)
         fourth = 3 * variance**2 + 6 * variance * self.mean**2 + self.mean**4
-        return Moments(math.sqrt(fourth), self.rms**2, True, self.least**2)
+        return Moments(math.sqrt(fourth), self.rms**2, True, self.least**2, self.infinite)
 
     @property
     def reciprocal_rms(self) -> float:
@@ -79,7 +82,8 @@ class Moments:
         mean = self.mean + sign * other.mean
         # Means never cancel altogether: they are estimates.
         rms = max(math.sqrt(variance + mean**2), max(self.rms, other.rms) / 8)
-        return Moments(rms, mean, sign > 0 and self.nonnegative and other.nonnegative)
+        nonnegative = sign > 0 and self.nonnegative and other.nonnegative
+        return Moments(rms, mean, nonnegative, infinite=self.infinite or other.infinite)
 
     def mixed(self, other: "Moments") -> "Moments":
         """Moments of a tensor whose elements come from either, half and half (select, concatenate)."""
@@ -87,13 +91,15 @@ class Moments:
             math.sqrt((self.rms**2 + other.rms**2) / 2),
             (self.mean + other.mean) / 2,
             self.nonnegative and other.nonnegative,
+            infinite=self.infinite or other.infinite,
         )
 
     def absolute(self) -> "Moments":
         """Moments of |x|.  # Gaussian: E|x| = sqrt(2/pi) * rms"""
         if self.nonnegative:
             return self
-        return Moments(self.rms, max(abs(self.mean), math.sqrt(2 / math.pi) * self.rms), True)
+        mean = max(abs(self.mean), math.sqrt(2 / math.pi) * self.rms)
+        return Moments(self.rms, mean, True, infinite=self.infinite)
 
 
 # Unit scaling: Gaussian, zero mean, unit second moment.
@@ -103,5 +109,5 @@ UNIT = Moments()
 def of_constant(value: float) -> Moments:
     """Moments of a tensor whose elements all equal `value`; an infinity or NaN has a sign at most."""
     if not math.isfinite(value):
-        return Moments(nonnegative=value > 0)
+        return Moments(nonnegative=value > 0, infinite=True)
     return Moments(abs(value), value, value >= 0)

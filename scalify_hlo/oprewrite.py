@@ -117,13 +117,14 @@ class OpRewrite:
         index: int = 0,
         data: ir.Value | None = None,
         slack: float | None = None,
+        below: float | None = None,
         weight: Weight | None = None,
     ) -> None:
         """Declare a result after bringing its data back to unit scaling, if they are further than `slack` from it.
 
         moments: of the data as the operation gives them. The factor is a power of two, so no bit changes.
         """
-        exponent = self.excess(moments, index=index, slack=slack)
+        exponent = self.excess(moments, index=index, slack=slack, below=below)
         if exponent:
             value = self.op.results[index] if data is None else data
             with self.after():
@@ -135,10 +136,12 @@ class OpRewrite:
                 cache["unscaled", data, scale, element] = known
         self.result(scale, moments, index=index, data=data, weight=weight)
 
-    def excess(self, moments: Moments, *, index: int = 0, slack: float | None = None) -> float:
+    def excess(
+        self, moments: Moments, *, index: int = 0, slack: float | None = None, below: float | None = None
+    ) -> float:
         """log2 by which the data of a result are further than `slack` from unit scaling; 0 if they are not.
 
-        slack: by default that of elementwise results.
+        slack: by default that of elementwise results. below: of data smaller than unit size, by default the same.
         """
         growth = moments.log2
         narrow = self.result_info(index).is_narrow
@@ -147,7 +150,8 @@ class OpRewrite:
         if narrow and growth < 0:
             # Data that are only estimated to be small are brought up part of the way: some may not be.
             growth = min(0.0, growth + HEADROOM)
-        return round_log2(growth, self.rewriter.options.rounding) if abs(growth) > slack else 0.0
+        near = -(slack if below is None else below) <= growth <= slack
+        return 0.0 if near else round_log2(growth, self.rewriter.options.rounding)
 
     def value_result(self, value: ir.Value, moments: Moments = UNIT, index: int = 0, scale: Scale = ONE) -> None:
         """Declare result `index` to be an unscaled value in a wide type, carried as (value / scale) * scale.
@@ -240,7 +244,7 @@ class OpRewrite:
         """The data of a value at another scale: data * (scale of the value / scale)."""
         if member.indifferent:
             return member.data
-        return self.emit.rescale(member.data, member.scale / scale)
+        return self.emit.rescale(member.data, member.scale / scale, infinite=member.moments.infinite)
 
     def rebalanced(self, value: ScaledValue, exponent: float) -> ScaledValue:
         """The same value with 2^exponent moved from its data to its scale."""

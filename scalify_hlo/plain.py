@@ -116,7 +116,7 @@ def _multiplied(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Valu
     if source is not None:
         # The data are 2^k times another value: unscale that one, by a product without the power of two.
         data, scale = source[0], scale.shifted(source[1])
-    return emit.rescale(emit.convert(data, wide), scale)
+    return emit.rescale(emit.convert(data, wide), scale, infinite=scaled.moments.infinite)
 
 
 def note_product(rewriter: "Rewriter", data: ir.Value, x: ScaledValue, y: ScaledValue) -> None:

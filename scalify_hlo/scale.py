@@ -108,13 +108,15 @@ class Scale:
 
     @property
     def positive(self) -> bool:
-        """Known not to be zero. A product of positive scales may underflow, unless they are bounded from below."""
-        if not self.factors:
-            return True
-        if len(self.factors) == 1 and self.factors[0][1] == 1:
-            return self.factors[0][0].positive
-        bounded = all(symbol.positive and power > 0 for symbol, power in self.factors)
-        return bounded and sum(symbol.least * power for symbol, power in self.factors) >= SMALLEST_EXPONENT
+        """Known not to be zero: a product of positive scales may underflow, unless they are bounded from below."""
+        return self.least >= SMALLEST_EXPONENT
+
+    @property
+    def least(self) -> float:
+        """log2 of the smallest number that this scale can be, as far as it is known; else -inf."""
+        if all(symbol.positive and power > 0 for symbol, power in self.factors):
+            return self.exponent + sum(symbol.least * power for symbol, power in self.factors)
+        return -math.inf
 
     def halved(self) -> "tuple[Scale, Scale]":
         """(root, rest) with root^2 * rest = self, rest as small as algebra allows."""

@@ -10,7 +10,7 @@ from typing import Any
 from scalify_hlo.bindings import ir
 from scalify_hlo.operation_emitter import OperationEmitter
 from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, Scale, Symbol
-from scalify_hlo.scopes import Scope
+from scalify_hlo.scopes import At, Scope
 from scalify_hlo.types import tensor_info
 
 
@@ -27,9 +27,11 @@ class ScaleEmitter(OperationEmitter):
         self._symbols = 0
         # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
         self._members: dict[Any, list[Scale]] = {}
+        self._maxima: dict[Any, list[Scale]] = {}  # factors of the maximum -> the scales that it was taken of
         self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
         self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
         self.multiples: dict[tuple[Symbol, Symbol], bool] = {}  # whether the first grows with the second
+        self._floored: dict[Symbol, Scale] = {}  # see `floored`
 
     def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
                least: float = SMALLEST_EXPONENT) -> Symbol:  # fmt: skip
@@ -177,7 +179,7 @@ class ScaleEmitter(OperationEmitter):
             groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
         distinct = sorted(groups.values(), key=_order)
         if name == "maximum":
-            distinct = self._without_dominated(distinct)
+            distinct = self._without_dominated(self._opened(distinct))
         if len(distinct) == 1:
             return distinct[0]
         # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by.
@@ -203,15 +205,52 @@ class ScaleEmitter(OperationEmitter):
                 for value in values[1:]:
                     result = self.scale_op(name, result, value)
             safe = name == "maximum" or all(positive)
-            bounds = [s.exponent for s in distinct if s.is_constant and name == "maximum"]
-            least = max(bounds, default=SMALLEST_EXPONENT)
+            bounds = [scale.least for scale in distinct if name == "maximum"]
+            least = max(SMALLEST_EXPONENT, *bounds) if bounds else SMALLEST_EXPONENT
             scope.cache[key] = found = self.as_scale(result, positive=safe, depth=scope.depth, least=least)
             if name == "maximum":
+                self._maxima[found.factors] = distinct
                 members = list(distinct)
                 for scale in distinct:
                     members += [m.shifted(scale.exponent) for m in self._members.get(scale.factors, ())]
                 self._members[found.factors] = members
         return scope.cache[key]
+
+    def floored(self, scale: Scale, exponent: float, *, in_place: bool) -> Scale:
+        """max(scale, 2^exponent), for a value that has a least size, as x^2 + epsilon has.
+
+        in_place: a maximum taken before may be made so where it is, for all that uses it. Any scale is right that is
+            no smaller, and data of types with the range of f32 lose nothing by it.
+        """
+        if scale.least >= exponent:
+            return scale
+        symbol = scale.factors[0][0]
+        if in_place and scale == Scale(0, ((symbol, 1),)) and scale.factors in self._members and not symbol.shape:
+            op = symbol.value.owner
+            with At(self, ir.InsertionPoint(op), self.scope):
+                op.operands[1] = self.scale_op("maximum", op.operands[1], self.scale_value(Scale(exponent)))
+            object.__setattr__(symbol, "least", exponent)
+            return scale
+        found = self.emitted_extremum("maximum", [scale, Scale(exponent)])
+        self._floored[found.factors[0][0]] = scale
+        return found
+
+    def unfloored(self, scale: Scale) -> Scale:
+        """What remains of a quotient s/g, g = max(s, floor), beside 1: a factor for the data (ONE if there is none).
+
+        # (s x) / (g y) = (s/g x) / y, s/g <= 1
+        """
+        rest = ONE
+        for symbol, power in scale.factors:
+            original = self._floored.get(symbol)
+            if original is None or power > 0:
+                continue
+            powers = dict((scale / rest).factors)
+            times = min((powers.get(s, 0) // p for s, p in original.factors if p > 0), default=0)
+            times = min(times, -power)
+            if times > 0:
+                rest = rest * (original / Scale(0, ((symbol, 1),))) ** times
+        return rest
 
     def members(self, scale: Scale) -> list[Scale]:
         """The scales that a maximum was taken of, down to those that are no maxima; the scale itself otherwise."""
@@ -232,6 +271,19 @@ class ScaleEmitter(OperationEmitter):
             return [self._products[symbol]]
         return self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
 
+    def _opened(self, scales: list[Scale]) -> list[Scale]:
+        """Maxima among the scales replaced by the one of their members that the other scales do not cover.
+
+        # max(a, max(b, a/2)) = max(a, b): the inner maximum, of a sum that is added to, is then perhaps not needed
+        """
+        opened: list[Scale] = []
+        for i, scale in enumerate(scales):
+            others = opened + scales[i + 1 :]
+            members = [m.shifted(scale.exponent) for m in self._maxima.get(scale.factors, ())]
+            rest = [m for m in members if not any(_covers(other, m) for other in others)]
+            opened += rest if len(rest) == 1 else [scale]
+        return opened
+
     def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
         """Scales without those that another one, a maximum taken before, is known to be no smaller than."""
         dominated = {
@@ -242,6 +294,11 @@ class ScaleEmitter(OperationEmitter):
             if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent
         }
         return [scale for scale in scales if scale not in dominated]
+
+
+def _covers(scale: Scale, other: Scale) -> bool:
+    """Whether a scale is known to be no smaller than another by their forms alone."""
+    return scale.factors == other.factors and scale.exponent >= other.exponent
 
 
 def _power_product(symbols: Sequence[Symbol]) -> Scale:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from examples import gpt2, text
+from examples.operation_count import count_operations
 from scalify_hlo import rewrite_module
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.check import CheckReport, check_modules
@@ -47,13 +48,15 @@ def checked(config: gpt2.GPT2Config, options: CheckOptions = CheckOptions()) -> 
     return check_modules(as_module(before), as_module(after), arguments_after(2, config), options)
 
 
-@pytest.mark.parametrize(("activation", "dropout"), [("gelu", 0.0), ("silu", 0.0), ("relu", 0.0), ("gelu", 0.1)])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
 def test_f32_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
     report = checked(dataclasses.replace(TINY, activation=activation, dropout=dropout))
     assert report.comparison.passed, report.comparison.table()
 
 
-@pytest.mark.parametrize(("activation", "dropout"), [("gelu", 0.0), ("silu", 0.0), ("relu", 0.0), ("gelu", 0.1)])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
 def test_f16_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
     """With layer normalisation in f32, where the original does not overflow and so has a rounding noise."""
     config = dataclasses.replace(TINY, activation=activation, dropout=dropout, dtype="float16", norm_dtype="float32")
@@ -111,17 +114,24 @@ def test_scales_of_results_are_powers_of_two() -> None:
             assert np.frexp(result.scale)[0] == 0.5, f"{result.name}: scale {result.scale}"
 
 
-@pytest.mark.parametrize("layers", [2, 8])
+@pytest.mark.parametrize("layers", [2, 6, 8])
 def test_data_stay_near_one_at_any_depth(layers: int) -> None:
     """Static rules must not drift with depth: the paper's implementation reaches 2^43 per two layers.
 
-    In f32 data may be 2^12 away, 1.5 times --slack, before they are brought back: at any depth. (8 layers: 2^-8.2.)
+    In f32 data may be 2^8 away, the default of --slack, at any depth.
     """
     report = checked(dataclasses.replace(TINY, layers=layers))
     sizes = {r.name: np.log2(r.data_rms) for r in report.comparison.results if r.scale is not None and r.data_rms > 0}
     gradients = {name: size for name, size in sizes.items() if "first_moment" in name}
     assert len(gradients) > 6
-    assert all(abs(size) <= 1.5 * ScalifyOptions().slack for size in gradients.values()), gradients
+    assert all(abs(size) <= ScalifyOptions().slack for size in gradients.values()), gradients
+
+
+@pytest.mark.parametrize("layers", [2, 8])
+def test_scale_arithmetic_is_at_most_15_percent_of_the_program(layers: int) -> None:
+    before = exported_step(dataclasses.replace(TINY, layers=layers))
+    original, rewritten = count_operations(before), count_operations(rewrite_module(before))
+    assert rewritten.scalars - original.scalars <= 0.15 * original.total
 
 
 def test_every_float_of_the_f16_program_is_f16() -> None:

@@ -1,0 +1,117 @@
+"""Layers that start as zeros: their scale is the smallest normal f32, products of it are 0: nothing may divide by them.
+
+Zero-initialised projections, gates and biases are common, and what follows them is a normalisation or a mask as often
+as not. Its derivative at zero is 1/sqrt(epsilon), far from 0.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from examples import gpt2
+from scalify_hlo import rewrite_module
+from scalify_hlo.execution.check import check_modules
+from scalify_hlo.execution.modules import as_module
+
+_TINY = gpt2.GPT2Config(layers=1, width=16, heads=2, context=8, vocabulary=32)
+
+
+def assert_same(fun: Callable[..., Any], *arguments: Any) -> None:
+    """The rewritten program computes what the original does, zeros with the smallest scale among its arguments."""
+    exported = jax.export.export(jax.jit(fun, keep_unused=True))(*jax.tree.map(_spec, arguments))
+    text = exported.mlir_module()
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(arguments)]
+    comparison = check_modules(as_module(text), as_module(rewrite_module(text)), leaves).comparison
+    assert comparison.passed, comparison.table()
+
+
+def _spec(leaf: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(np.shape(leaf), np.asarray(leaf).dtype)
+
+
+def _layer_norm(x: jax.Array) -> jax.Array:
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+
+
+def _layer_norm_by_moments(x: jax.Array) -> jax.Array:
+    mean = x.mean(-1, keepdims=True)
+    return (x - mean) / jnp.sqrt((x**2).mean(-1, keepdims=True) - mean**2 + 1e-5)
+
+
+def _rms_norm(x: jax.Array) -> jax.Array:
+    return x * jax.lax.rsqrt((x**2).mean(-1, keepdims=True) + 1e-6)
+
+
+def _batch_norm(x: jax.Array) -> jax.Array:
+    centred = x - x.mean(0)
+    return centred * jax.lax.rsqrt((centred**2).mean(0) + 1e-5)
+
+
+def _unit_length(x: jax.Array) -> jax.Array:
+    return x / jnp.sqrt((x**2).sum(-1, keepdims=True) + 1e-6)
+
+
+def _masked_softmax(x: jax.Array) -> jax.Array:
+    return jax.nn.softmax(jnp.where(jnp.tri(*x.shape, dtype=bool), x, -jnp.inf))
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 0.0), ("float32", 2.0**-30), ("float32", 2.0**-80),
+                                             ("float16", 0.0), ("float16", 2.0**-14)])  # fmt: skip
+@pytest.mark.parametrize(
+    "norm", [_layer_norm, _layer_norm_by_moments, _rms_norm, _batch_norm, _unit_length, _masked_softmax]
+)
+def test_gradient_of_a_layer_of_zeros_before(norm: Callable[[jax.Array], jax.Array], dtype: str, size: float) -> None:
+    random = np.random.default_rng(0)
+    layer, x, readout = (random.standard_normal(shape).astype(dtype) for shape in ((8, 16), (4, 8), (16, 3)))
+
+    def loss(layer: jax.Array, x: jax.Array, readout: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.sin(norm(x @ layer) @ readout))
+
+    assert_same(jax.grad(loss, (0, 1, 2)), layer * np.asarray(size, dtype), x, readout)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("zero", ["attention_in", "out", ""])
+def test_gpt2_step_with_weights_of_zeros(zero: str, dtype: str) -> None:
+    """The input of attention; the two projections back to the residual stream; all parameters."""
+    norm_dtype = "float32" if dtype == "float16" else None
+    config = dataclasses.replace(_TINY, dtype=dtype, norm_dtype=norm_dtype)
+
+    def emptied(path: Any, leaf: jax.Array) -> np.ndarray[Any, Any]:
+        name = jax.tree_util.keystr(path)
+        inside = "parameters" in name and zero in name and ("weight" in name or not zero)
+        return np.zeros_like(leaf) if inside else np.asarray(leaf)
+
+    state = jax.tree_util.tree_map_with_path(emptied, gpt2.initial_state(config))
+    tokens = np.random.default_rng(0).integers(0, config.vocabulary, (2, config.context + 1), np.int32)
+    assert_same(gpt2.make_train_step(config), state, tokens, np.asarray(1e-3, dtype))
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [optax.adam(1e-3, eps=1e-5), optax.rmsprop(1e-3), optax.lamb(1e-3), optax.adafactor(1e-3, min_dim_size_to_factor=4),
+     optax.adagrad(1e-2)],
+    ids=["adam", "rmsprop", "lamb", "adafactor", "adagrad"],
+)  # fmt: skip
+@pytest.mark.parametrize("zero", ["out", "hidden"])
+def test_optimizers_with_gradients_of_zeros(optimizer: optax.GradientTransformation, zero: str) -> None:
+    """Where one layer is zeros the gradient of the other is: 0 / (sqrt(0) + epsilon), at scales that underflow."""
+    random = np.random.default_rng(0)
+    shapes = {"hidden": (8, 16), "out": (16, 4)}
+    layers = {name: random.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    layers[zero] = np.zeros_like(layers[zero])
+    x, y = (random.standard_normal(shape).astype(np.float32) for shape in ((4, 8), (4, 4)))
+
+    def step(layers: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
+        gradients = jax.grad(lambda w: jnp.mean(((x @ w["hidden"]) @ w["out"] - y) ** 2))(layers)
+        updates, state = optimizer.update(gradients, state, layers)
+        return optax.apply_updates(layers, updates), state
+
+    assert_same(step, layers, optimizer.init(layers), x, y)
