@@ -115,7 +115,7 @@ def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight |
     if scale.degree > _LARGEST_POWER:
         return on_values(r)
     rest = r.emit.unfloored(scale)
-    if not rest.is_one and not r.result_info().is_narrow:
+    if not rest.is_one:
         with r.after():
             data = r.emit.rescale(r.op.results[0], rest)
         return r.settled(scale / rest, moments, data=data, weight=weight)
