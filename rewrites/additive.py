@@ -54,7 +54,7 @@ def add(r: OpRewrite) -> None:
         return (_narrow_average if r.info(0).is_narrow or _is_narrowed(r.op.results[0]) else _wide_average)(
             r, x, y, fresh
         )
-    low = lower_degree(x, y, narrow=r.info(0).is_narrow)
+    low = lower_degree(r, x, y)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
         return finish_combined(r, low.scale, low.moments)
@@ -137,20 +137,32 @@ def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledV
     finish_combined(r, scale, relative(average, scale))
 
 
-def lower_degree(x: ScaledValue, y: ScaledValue, *, narrow: bool) -> ScaledValue | None:
+def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | None:
     """Of two terms of different degrees in the same run-time scales, as in x + x^3 or 1 + x^2, the lower; else None.
 
     Such a sum is a nonlinear function of one tensor, not a sum of unlike tensors: it does not grow with the power of
     the scale (a polynomial is evaluated where its terms balance), and it takes the scale of its lower term. Types of
     narrow range take the larger scale as long as they can.
     """
-    powers = [power for _, power in (x.scale / y.scale).factors]
-    if not powers or min(powers) * max(powers) < 0:
+    scales = [r.emit.expanded(value.scale) for value in (x, y)]
+    narrow = r.info(0).is_narrow
+    powers = [power for _, power in (scales[0] / scales[1]).factors]
+    if not powers:
         return None
-    degrees = [sum(abs(p) for _, p in value.scale.factors) for value in (x, y)]
+    if min(powers) * max(powers) < 0:
+        difference = 0 if narrow else _difference_in_common(*scales)
+        return None if abs(difference) < 2 else x if difference < 0 else y
+    degrees = [sum(abs(p) for _, p in scale.factors) for scale in scales]
     low = x if degrees[0] <= degrees[1] else y
     least = 4 if narrow else 2 if low.scale.is_constant else 1
     return low if math.gcd(*powers) >= least else None
+
+
+def _difference_in_common(x: Scale, y: Scale) -> int:
+    """How much higher the degree of x is than that of y in what both have: a x and b x^3 with scales of their own."""
+    powers, others = dict(x.factors), dict(y.factors)
+    common = [symbol for symbol in powers if min(powers[symbol], others.get(symbol, 0)) > 0]
+    return sum(powers[symbol] - others[symbol] for symbol in common)
 
 
 def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:

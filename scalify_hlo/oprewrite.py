@@ -1,5 +1,6 @@
 """The vocabulary of rules: what a rule can ask of an operation and declare of its results."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 # Elementwise results of narrow types are brought back to unit scaling when log2 of their RMS is further from 0 than
 # this; sums and products over a dimension always are.
 _SLACK_NARROW = 3.0
+# A scale known at compile time is not further from 1 than 2^this in types with the range of f32.
+_FURTHEST_CONSTANT = 24
 # Narrow data are not scaled up by the last 2^this that an estimate of their size would allow.
 HEADROOM = 6.0
 
@@ -123,8 +126,16 @@ class OpRewrite:
         """Declare a result after bringing its data back to unit scaling, if they are further than `slack` from it.
 
         moments: of the data as the operation gives them. The factor is a power of two, so no bit changes.
+
+        Where no run-time scale takes part, a size far from 1 is an estimate of values that cancel (an iteration of
+        polynomials multiplies its error by their degree each time), and the data may as well be the values: those of
+        the original program are in the type's range.
         """
         exponent = self.excess(moments, index=index, slack=slack, below=below)
+        far = abs(scale.exponent + exponent) > _FURTHEST_CONSTANT and scale.is_constant
+        if far and not self.rewriter.paper and not self.result_info(index).is_narrow:
+            exponent = math.copysign(_FURTHEST_CONSTANT, scale.exponent + exponent) - scale.exponent
+            moments = Moments(2.0**exponent, 0.0, moments.nonnegative, infinite=moments.infinite)
         if exponent:
             value = self.op.results[index] if data is None else data
             with self.after():

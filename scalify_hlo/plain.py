@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 # A plain tensor of known magnitude is brought to unit scaling when its RMS is further than this from 1.
 _FAR = 6
+# Nor does a constant of a type with the range of f32 have a scale further from 1: at the scale of -1e38, from which a
+# running maximum starts, other data would be below the smallest number.
+_FURTHEST = 64
 
 
-def split_constant(number: float, *, mantissa_from_one: bool) -> tuple[float, int]:
-    """(mantissa, exponent) with mantissa * 2^exponent = number.
+def split_constant(number: float, *, mantissa_from_one: bool, furthest: int = 127) -> tuple[float, int]:
+    """(mantissa, exponent) with mantissa * 2^exponent = number, exponent no further from 0 than `furthest`.
 
     mantissa_from_one: |mantissa| in [1, 2), the floating-point split of the paper, section 3.4. Otherwise
     |mantissa| in [sqrt(1/2), sqrt(2)), the power of two nearest to the number: 0.9 = 0.9 * 2^0. With the former
@@ -25,7 +28,7 @@ def split_constant(number: float, *, mantissa_from_one: bool) -> tuple[float, in
     """
     log2 = math.log2(abs(number))
     exponent = math.floor(log2) if mantissa_from_one else math.floor(log2 + 0.5)
-    exponent = max(-126, min(127, exponent))  # a f32 scale
+    exponent = max(-furthest, -126, min(furthest, exponent))  # a f32 scale
     return number * 2.0**-exponent if abs(exponent) < 1000 else math.ldexp(number, -exponent), exponent
 
 
@@ -35,7 +38,8 @@ def scaled_form(rewriter: "Rewriter", value: ir.Value) -> ScaledValue:
     if facts.indifferent:
         return ScaledValue(value, ONE, rewriter.moments(of_constant(facts.splat or 0.0)), indifferent=True)
     if facts.splat is not None:
-        mantissa, exponent = split_constant(facts.splat, mantissa_from_one=rewriter.paper)
+        furthest = 127 if rewriter.paper or tensor_info(value.type).is_narrow else _FURTHEST
+        mantissa, exponent = split_constant(facts.splat, mantissa_from_one=rewriter.paper, furthest=furthest)
         data = rewriter.emit.splat(value, mantissa) if exponent else value
         return ScaledValue(data, Scale(exponent), rewriter.moments(of_constant(mantissa)))
     if facts.moments is None or rewriter.paper:

@@ -15,24 +15,9 @@ import optax
 import pytest
 
 from examples import gpt2
-from scalify_hlo import rewrite_module
-from scalify_hlo.execution.check import check_modules
-from scalify_hlo.execution.modules import as_module
+from tests.same_program import assert_same
 
 _TINY = gpt2.GPT2Config(layers=1, width=16, heads=2, context=8, vocabulary=32)
-
-
-def assert_same(fun: Callable[..., Any], *arguments: Any) -> None:
-    """The rewritten program computes what the original does, zeros with the smallest scale among its arguments."""
-    exported = jax.export.export(jax.jit(fun, keep_unused=True))(*jax.tree.map(_spec, arguments))
-    text = exported.mlir_module()
-    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(arguments)]
-    comparison = check_modules(as_module(text), as_module(rewrite_module(text)), leaves).comparison
-    assert comparison.passed, comparison.table()
-
-
-def _spec(leaf: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(np.shape(leaf), np.asarray(leaf).dtype)
 
 
 def _layer_norm(x: jax.Array) -> jax.Array:
