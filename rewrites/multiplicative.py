@@ -14,6 +14,8 @@ from .nonlinear import on_values
 
 # Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
 _LARGEST_POWER = 4
+# log2 of the smallest scale that data are divided by which the program divides again.
+_LEAST_DIVISOR = -80
 # A constant factor of at most 2^this either way stays in the data of narrow types; a power of two never does.
 _CONSTANT_SLACK_NARROW = 3.0
 # log2 by which f16 data are made smaller before their squares are summed.
@@ -156,9 +158,22 @@ def square(r: OpRewrite) -> None:
     return r.settled(x.scale**2, moments)
 
 
+def _leave_room(r: OpRewrite) -> None:
+    """Keep the scale that a dividend was divided by, of a sum of zeros perhaps, away from the end of f32.
+
+    XLA computes (x / s) / c as x / (s c), and that would be 0 / 0.
+    """
+    x = r.inputs[0]
+    if x is None or x.indifferent or not x.scale.factors or isinstance(x.data.owner, ir.Block):
+        return
+    if x.data.owner.name == "stablehlo.divide":
+        r.emit.raised(x.scale, _LEAST_DIVISOR)
+
+
 # (s x) / (t y) = (s / t) (x / y)
 @rule("divide", family="multiplicative", law="(s x)/(t y) = (s/t)(x/y)", scale="s / t", shaped=True)
 def divide(r: OpRewrite) -> None:
+    _leave_room(r)
     if _keeps_constant(r, 0, 1, -1):
         x = r.scaled(0)
         return r.result(x.scale, x.moments.times(1 / (r.splat(1) or 1.0)))

@@ -222,18 +222,24 @@ class ScaleEmitter(OperationEmitter):
         in_place: a maximum taken before may be made so where it is, for all that uses it. Any scale is right that is
             no smaller, and data of types with the range of f32 lose nothing by it.
         """
-        if scale.least >= exponent:
-            return scale
-        symbol = scale.factors[0][0]
-        if in_place and scale == Scale(0, ((symbol, 1),)) and scale.factors in self._members and not symbol.shape:
-            op = symbol.value.owner
-            with At(self, ir.InsertionPoint(op), self.scope):
-                op.operands[1] = self.scale_op("maximum", op.operands[1], self.scale_value(Scale(exponent)))
-            object.__setattr__(symbol, "least", exponent)
+        if scale.least >= exponent or (in_place and self.raised(scale, exponent)):
             return scale
         found = self.emitted_extremum("maximum", [scale, Scale(exponent)])
         self._floored[found.factors[0][0]] = scale
         return found
+
+    def raised(self, scale: Scale, exponent: float) -> bool:
+        """Make a scale 2^exponent at least, for all that uses it; whether it could be done: it has to be a maximum."""
+        symbol, power = scale.factors[0]
+        if len(scale.factors) > 1 or power != 1 or symbol.shape or scale.factors not in self._members:
+            return False
+        if scale.least < exponent:
+            op = symbol.value.owner
+            exponent -= scale.exponent
+            with At(self, ir.InsertionPoint(op), self.scope):
+                op.operands[1] = self.scale_op("maximum", op.operands[1], self.scale_value(Scale(exponent)))
+            object.__setattr__(symbol, "least", exponent)
+        return True
 
     def unfloored(self, scale: Scale) -> Scale:
         """What remains of a quotient s/g, g = max(s, floor), beside 1: a factor for the data (ONE if there is none).

@@ -100,3 +100,12 @@ def test_optimizers_with_gradients_of_zeros(optimizer: optax.GradientTransformat
         return optax.apply_updates(layers, updates), state
 
     assert_same(step, layers, optimizer.init(layers), x, y)
+
+
+def test_a_sum_of_zeros_that_is_divided() -> None:
+    """XLA merges the division by the sum's scale, 2^-126, with the program's own."""
+
+    def step(m: jax.Array, v: jax.Array, g: jax.Array) -> jax.Array:
+        return (0.7 * m + 0.4 * g) / (jnp.sqrt(0.8 * v + 0.3 * g * g) + 1e-8)
+
+    assert_same(step, *[np.zeros(8, np.float32)] * 3)
