@@ -47,8 +47,7 @@ def _masked_softmax(x: jax.Array) -> jax.Array:
     return jax.nn.softmax(jnp.where(jnp.tri(*x.shape, dtype=bool), x, -jnp.inf))
 
 
-@pytest.mark.parametrize(("dtype", "size"), [("float32", 0.0), ("float32", 2.0**-30), ("float32", 2.0**-80),
-                                             ("float16", 0.0), ("float16", 2.0**-14)])  # fmt: skip
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 0.0), ("float32", 2.0**-80), ("float16", 0.0)])
 @pytest.mark.parametrize(
     "norm", [_layer_norm, _layer_norm_by_moments, _rms_norm, _batch_norm, _unit_length, _masked_softmax]
 )
@@ -62,8 +61,9 @@ def test_gradient_of_a_layer_of_zeros_before(norm: Callable[[jax.Array], jax.Arr
     assert_same(jax.grad(loss, (0, 1, 2)), layer * np.asarray(size, dtype), x, readout)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("zero", ["attention_in", "out", ""])
+@pytest.mark.parametrize(
+    ("zero", "dtype"), [("attention_in", "float32"), ("out", "float32"), ("out", "float16"), ("", "float16")]
+)
 def test_gpt2_step_with_weights_of_zeros(zero: str, dtype: str) -> None:
     """The input of attention; the two projections back to the residual stream; all parameters."""
     norm_dtype = "float32" if dtype == "float16" else None
