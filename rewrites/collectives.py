@@ -62,7 +62,7 @@ def largest_scale(r: OpRewrite, scale: Scale) -> Scale:
     found = emit.scope.cache.get(key)
     if found is None:
         value = all_reduce_maximum(r, emit.scale_value(scale), attributes)
-        found = emit.cache_scale(key, value, positive=scale.positive)
+        found = emit.cache_scale(key, value, positive=scale.positive, trials=scale.trials)
         emit.scope.cache["largest", found, groups] = found
     return found
 

@@ -92,7 +92,7 @@ def _move_scale(
     emit = r.emit
     value = emit.scale_value(scale)
     moved = emit.create(r.name, [ir.RankedTensorType.get(shape, emit.f32)], [value, *operands], attributes).results[0]
-    return emit.as_scale(moved, positive=scale.positive)
+    return emit.as_scale(moved, positive=scale.positive, trials=scale.trials)
 
 
 def moved(r: OpRewrite, scale: Scale) -> None:
@@ -166,7 +166,7 @@ def dynamic_slice(r: OpRewrite) -> None:
     scale = _move_scale(r, x.scale, attributes, sizes, tuple(list(r.op.operands)[1:]))
     if all(n == 1 for n in sizes):  # one slice: one number again
         value = r.emit.op("reshape", r.emit.scalar, r.emit.scale_value(scale))
-        scale = r.emit.as_scale(value, positive=x.scale.positive)
+        scale = r.emit.as_scale(value, positive=x.scale.positive, trials=x.scale.trials)
     return moved(r, scale)
 
 
@@ -182,7 +182,7 @@ def reshape(r: OpRewrite) -> None:
         r.set_operand(0, flat.data)
         return r.result(flat.scale, flat.moments, indifferent=flat.indifferent)
     value = r.emit.op("reshape", ir.RankedTensorType.get(target, r.emit.f32), r.emit.scale_value(x.scale))
-    return moved(r, r.emit.as_scale(value, positive=x.scale.positive))
+    return moved(r, r.emit.as_scale(value, positive=x.scale.positive, trials=x.scale.trials))
 
 
 def reshaped_scale(scale: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...]) -> list[int] | None:
@@ -247,7 +247,7 @@ def gather(r: OpRewrite) -> None:
         attributes = dict(r.op.attributes.items()) | {"slice_sizes": ir.DenseI64ArrayAttr.get(scale_sizes)}
         operands = [emit.broadcast_to(emit.scale_value(x.scale), whole), r.operand(1)]
         value = emit.create(r.name, [ir.RankedTensorType.get(target, emit.f32)], operands, attributes).results[0]
-        return moved(r, emit.as_scale(value, positive=x.scale.positive))
+        return moved(r, emit.as_scale(value, positive=x.scale.positive, trials=x.scale.trials))
     x = uniform_along(r.rewriter, x, [d for d, n in enumerate(r.info(0).shape) if sizes[d] != n])
     r.inputs[0] = x
     r.set_operand(0, x.data)

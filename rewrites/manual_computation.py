@@ -58,7 +58,9 @@ class _Region:
             if form is None:
                 r.op.results[i].replace_all_uses_with(value)
             elif i in leaving:
-                scale = r.emit.as_scale(new.results[len(found) + leaving.index(i)], positive=form.scale.positive)
+                scale = r.emit.as_scale(
+                    new.results[len(found) + leaving.index(i)], positive=form.scale.positive, trials=form.scale.trials
+                )
                 r.result(scale, form.moments, index=i, data=value, indifferent=form.indifferent)
             else:
                 r.result(self._outside(form.scale), form.moments, index=i, data=value, indifferent=form.indifferent)
@@ -144,7 +146,7 @@ class _Region:
         scale = emit.scope.cache.get(key)
         if scale is None:
             value = all_reduce_maximum(self.r, emit.scale_value(form.scale), self._all_devices())
-            scale = emit.cache_scale(key, value, positive=form.scale.positive)
+            scale = emit.cache_scale(key, value, positive=form.scale.positive, trials=form.scale.trials)
         return ScaledValue(emit.rescale(form.data, form.scale / scale), scale, form.moments)
 
     def _all_devices(self) -> dict[str, ir.Attribute]:

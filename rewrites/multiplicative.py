@@ -53,6 +53,8 @@ def multiply(r: OpRewrite) -> None:
             x = r.scaled(i)
             return _pass_through(r, x, x.scale.shifted(exponent), _weight(r, i, 1 - i))
     x, y = r.scaled(0), r.scaled(1)
+    if _leaves_range(x.scale * y.scale):
+        return on_values(r)
     weight = _weight(r, 0, 1) or _weight(r, 1, 0)
     squared = x.data == y.data and not r.info(0).is_complex
     if squared:
@@ -109,13 +111,16 @@ def _is_from_outside(data: ir.Value) -> bool:
     return True
 
 
+def _leaves_range(scale: Scale) -> bool:
+    """Whether a scale is so high a power of another that it leaves the range of f32."""
+    return scale.degree > _LARGEST_POWER
+
+
 def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight | None = None) -> None:
-    """Declare a product or quotient; a high power of one scale leaves the range of f32 and is computed on values.
+    """Declare a product or quotient.
 
     A product of many scales is made one value, so that what follows does not multiply them again.
     """
-    if scale.degree > _LARGEST_POWER:
-        return on_values(r)
     rest = r.emit.unfloored(scale)
     if not rest.is_one:
         with r.after():
@@ -182,6 +187,8 @@ def divide(r: OpRewrite) -> None:
         x = r.scaled(0)
         return _pass_through(r, x, x.scale.shifted(-exponent))
     x, y = r.scaled(0), r.scaled(1)
+    if _leaves_range(x.scale / y.scale):
+        return on_values(r)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
     size = r.rewriter.moments(y.moments).reciprocal_rms
@@ -212,7 +219,9 @@ def take_root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
     found = emit.scope.cache.get(key)
     if found is None:
         rounded = emit.rounded_power_of_two(emit.op("sqrt" if degree == 2 else "cbrt", value.type, value))
-        found = emit.cache_scale(key, rounded, positive=rest.positive)
+        one, larger, smaller = rest.trials
+        trials = one / degree, larger / degree, smaller / degree
+        found = emit.cache_scale(key, rounded, positive=rest.positive, trials=trials)
     if r.info(0).is_narrow:
         r.set_operand(0, emit.rescale(x.data, rest / found**degree))
         return r.result((root * found) ** sign, moments)

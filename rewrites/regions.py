@@ -92,7 +92,7 @@ def _without(r: OpRewrite, scale: Scale, kept: Sequence[int] | None) -> Scale:
         return scale
     target = [scale.shape[d] for d in kept]
     value = r.emit.op("reshape", ir.RankedTensorType.get(target, r.emit.f32), r.emit.scale_value(scale))
-    return r.emit.as_scale(value, positive=scale.positive)
+    return r.emit.as_scale(value, positive=scale.positive, trials=scale.trials)
 
 
 def _with_initial(r: OpRewrite, index: int, initial: int) -> ScaledValue:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _SLACK_NARROW = 3.0
 # A scale known at compile time is not further from 1 than 2^this in types with the range of f32.
 _FURTHEST_CONSTANT = 24
+# A scale that grows with a higher power of the function's scales than this, or would be further from 1 if they were
+# 1, is multiplied into data of such types: the next products of it would leave the range of f32.
+_HIGHEST_POWER = 12
+_FURTHEST_EXPONENT = 48
 # Narrow data are not scaled up by the last 2^this that an estimate of their size would allow.
 HEADROOM = 6.0
 
@@ -107,10 +111,28 @@ class OpRewrite:
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
         value = self.op.results[index]
-        self.rewriter.define(
-            value,
-            ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight),
-        )
+        found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight)
+        if not indifferent and self._leaves_range(scale, index):
+            found = self._at_scale_one(found, index)
+        self.rewriter.define(value, found)
+
+    def _at_scale_one(self, found: ScaledValue, index: int) -> ScaledValue:
+        """The scaled form of a result with its scale multiplied into the data."""
+        with self.after():
+            data = unscaled(self.rewriter, found, element=self.result_info(index).element)
+        moments = Moments(nonnegative=found.moments.nonnegative, infinite=found.moments.infinite)
+        return ScaledValue(data, ONE, moments, weight=found.weight)
+
+    def _leaves_range(self, scale: Scale, index: int) -> bool:
+        """Whether products of a result's scale may leave the range of f32 though the values do not.
+
+        Only data of a type that holds all values of f32 can do without a scale.
+
+        # x <- r x (1 - x), written out: s, s^2, s^4, ..., while x stays between 0 and 1
+        """
+        if not scale.factors or self.rewriter.paper or self.result_info(index).is_narrow:
+            return False
+        return scale.growth > _HIGHEST_POWER or abs(scale.trials[0]) > _FURTHEST_EXPONENT
 
     def settled(
         self,
@@ -132,6 +154,12 @@ class OpRewrite:
         the original program are in the type's range.
         """
         exponent = self.excess(moments, index=index, slack=slack, below=below)
+        if self._leaves_range(scale.shifted(exponent), index):
+            # The data are not made smaller by an estimate first, which would make them lose bits.
+            value = self.op.results[index]
+            found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), weight=weight)
+            self.rewriter.define(value, self._at_scale_one(found, index))
+            return
         far = abs(scale.exponent + exponent) > _FURTHEST_CONSTANT and scale.is_constant
         if far and not self.rewriter.paper and not self.result_info(index).is_narrow:
             exponent = math.copysign(_FURTHEST_CONSTANT, scale.exponent + exponent) - scale.exponent

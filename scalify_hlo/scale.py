@@ -7,6 +7,7 @@ Two scales with the same factors differ by a power of two known at compile time.
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from typing import Literal
 
 from scalify_hlo.bindings import ir
@@ -15,6 +16,9 @@ from scalify_hlo.bindings import ir
 SMALLEST_EXPONENT = -126
 # Symbols without a value are numbered from here.
 FIRST_OPEN = 10**9
+
+Trials = tuple[float, float, float]
+TRIALS: Trials = (0.0, 2.0, -2.0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +29,7 @@ class Symbol:
     depth: nesting depth of the region that defines the value, 0 for the function body.
     positive: known not to be zero, so that dividing by it is safe.
     least: log2 of the smallest value that a positive symbol can have.
+    trials: log2 of what it would be if all scales that enter the function were 1, 2^2, 2^-2.
     """
 
     index: int
@@ -33,6 +38,7 @@ class Symbol:
     depth: int
     positive: bool
     least: float = SMALLEST_EXPONENT
+    trials: Trials = TRIALS
 
     @property
     def is_open(self) -> bool:
@@ -107,6 +113,21 @@ class Scale:
         return max((abs(power) for _, power in self.factors), default=0)
 
     @property
+    def trials(self) -> Trials:
+        """log2 of what it would be if all scales that enter the function were 1, 2^2, 2^-2."""
+        one = larger = smaller = self.exponent
+        for symbol, power in self.factors:
+            a, b, c = symbol.trials
+            one, larger, smaller = one + power * a, larger + power * b, smaller + power * c
+        return one, larger, smaller
+
+    @property
+    def growth(self) -> float:
+        """The power of the function's scales that it grows or shrinks with, by trial."""
+        one, larger, smaller = self.trials
+        return max(abs(larger - one), abs(smaller - one)) / TRIALS[1]
+
+    @property
     def positive(self) -> bool:
         """Known not to be zero: a product of positive scales may underflow, unless they are bounded from below."""
         return self.least >= SMALLEST_EXPONENT
@@ -139,6 +160,12 @@ class Scale:
 
 ONE = Scale()
 SMALLEST = Scale(SMALLEST_EXPONENT)
+
+
+def largest(trials: Iterable[Trials]) -> Trials:
+    """The trials of the maximum of scales."""
+    a, b, c = zip(*trials, strict=True)
+    return max(a), max(b), max(c)
 
 
 def round_log2(log2: float, rounding: Literal["down", "nearest", "up", "none"]) -> float:

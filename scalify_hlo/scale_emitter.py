@@ -9,7 +9,7 @@ from typing import Any
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.operation_emitter import OperationEmitter
-from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, Scale, Symbol
+from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, largest
 from scalify_hlo.scopes import At, Scope
 from scalify_hlo.types import tensor_info
 
@@ -34,20 +34,21 @@ class ScaleEmitter(OperationEmitter):
         self._floored: dict[Symbol, Scale] = {}  # see `floored`
 
     def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
-               least: float = SMALLEST_EXPONENT) -> Symbol:  # fmt: skip
+               least: float = SMALLEST_EXPONENT, trials: Trials = TRIALS) -> Symbol:  # fmt: skip
         """A new symbol for a f32 scale value defined in the current scope."""
         self._symbols += 1
         shape = tensor_info(value.type).shape
-        return Symbol(self._symbols, value, shape, self.scope.depth if depth is None else depth, positive, least)
+        depth = self.scope.depth if depth is None else depth
+        return Symbol(self._symbols, value, shape, depth, positive, least, trials)
 
     def as_scale(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
-                 least: float = SMALLEST_EXPONENT) -> Scale:  # fmt: skip
+                 least: float = SMALLEST_EXPONENT, trials: Trials = TRIALS) -> Scale:  # fmt: skip
         """A scale made of one new symbol."""
-        return Scale(0, ((self.symbol(value, positive=positive, depth=depth, least=least), 1),))
+        return Scale(0, ((self.symbol(value, positive=positive, depth=depth, least=least, trials=trials), 1),))
 
-    def cache_scale(self, key: object, value: ir.Value, *, positive: bool = False) -> Scale:
+    def cache_scale(self, key: object, value: ir.Value, *, positive: bool = False, trials: Trials = TRIALS) -> Scale:
         """A new symbol for `value`, found again under `key` in this scope."""
-        scale = self.as_scale(value, positive=positive)
+        scale = self.as_scale(value, positive=positive, trials=trials)
         self.scope.cache[key] = scale
         return scale
 
@@ -59,7 +60,7 @@ class ScaleEmitter(OperationEmitter):
         key = ("single", value)
         _, scope = self._cached(scale)
         if key not in scope.cache:
-            scope.cache[key] = found = self.as_scale(value, depth=scope.depth)
+            scope.cache[key] = found = self.as_scale(value, depth=scope.depth, trials=scale.trials)
             self._products[found.factors[0][0]] = scale
         return scope.cache[key]
 
@@ -207,7 +208,9 @@ class ScaleEmitter(OperationEmitter):
             safe = name == "maximum" or all(positive)
             bounds = [scale.least for scale in distinct if name == "maximum"]
             least = max(SMALLEST_EXPONENT, *bounds) if bounds else SMALLEST_EXPONENT
-            scope.cache[key] = found = self.as_scale(result, positive=safe, depth=scope.depth, least=least)
+            trials = largest(scale.trials for scale in distinct) if name == "maximum" else distinct[0].trials
+            found = self.as_scale(result, positive=safe, depth=scope.depth, least=least, trials=trials)
+            scope.cache[key] = found
             if name == "maximum":
                 self._maxima[found.factors] = distinct
                 members = list(distinct)
@@ -269,7 +272,10 @@ class ScaleEmitter(OperationEmitter):
 
     def estimate(self, scale: Scale, parts: Sequence[Scale]) -> None:
         """Note what a scale of one symbol that comes out of a call, a loop or a branch is about the largest of."""
-        self._estimates[scale.factors[0][0]] = list(parts)
+        symbol = scale.factors[0][0]
+        self._estimates[symbol] = list(parts)
+        if parts:
+            object.__setattr__(symbol, "trials", largest(part.trials for part in parts))
 
     def parts(self, symbol: Symbol) -> list[Scale]:
         """The scales that a symbol is the maximum of, be it estimated, or the one that it stands for."""

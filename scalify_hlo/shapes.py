@@ -56,7 +56,7 @@ def uniform_along(
             target = [1 if d in dims else n for d, n in enumerate(shape)]
         if list(tensor_info(peak.type).shape) != target:
             peak = emit.op("reshape", ir.RankedTensorType.get(target, emit.f32), peak)
-        found = emit.cache_scale(key, peak, positive=scale.positive)
+        found = emit.cache_scale(key, peak, positive=scale.positive, trials=scale.trials)
     data = scaled.data if scaled.indifferent else emit.rescale(scaled.data, scale / found)
     return ScaledValue(data, found, scaled.moments, scaled.indifferent)
 
@@ -98,4 +98,4 @@ def placed(emit: "Emitter", scale: Scale, dims: Sequence[int], where: Sequence[i
         "broadcast_in_dim", ir.RankedTensorType.get(target, emit.f32), compact,
         broadcast_dimensions=ir.DenseI64ArrayAttr.get([positions[d] for d in by_source]),
     )  # fmt: skip
-    return emit.as_scale(moved, positive=scale.positive)
+    return emit.as_scale(moved, positive=scale.positive, trials=scale.trials)
