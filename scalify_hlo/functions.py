@@ -105,15 +105,7 @@ class FunctionTable:
     @functools.cached_property
     def narrow(self) -> bool:
         """Whether the module computes in any type of less range than f32."""
-        found = False
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            nonlocal found
-            found = any(tensor_info(result.type).is_narrow for result in op.results)
-            return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-        self.module.operation.walk(visit)
-        return found
+        return _has_narrow(self.module.operation)
 
     # --- marker composites ------------------------------------------------------------------------------------
 
@@ -264,15 +256,33 @@ class FunctionTable:
 
     def remove_unused(self) -> None:
         """Erase private functions that nothing refers to any more."""
+        if not any(is_private(function) for function in self.by_name.values()):
+            return
+        references: dict[str, set[str]] = {}
+        for name, function in self.by_name.items():
+            collect_references(function, references.setdefault(name, set()))
         while True:
-            used = set[str]()
-            for function in self.by_name.values():
-                collect_references(function, used)
+            used = {name for names in references.values() for name in names}
             dead = [name for name, function in self.by_name.items() if name not in used and is_private(function)]
             if not dead:
                 return
             for name in dead:
                 self.by_name.pop(name).erase()
+                del references[name]
+
+
+def _has_narrow(op: ir.Operation) -> bool:
+    for region in op.regions:
+        for block in region.blocks:
+            if any(tensor_info(argument.type).is_narrow for argument in block.arguments):
+                return True
+            for inner in block.operations:
+                for result in inner.results:
+                    if tensor_info(result.type).is_narrow:
+                        return True
+                if len(inner.regions) and _has_narrow(inner.operation):
+                    return True
+    return False
 
 
 def collect_references(op: ir.Operation, names: set[str]) -> None:

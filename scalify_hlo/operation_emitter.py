@@ -103,18 +103,17 @@ class OperationEmitter:
 
     def broadcast_like(self, value: ir.Value, like: ir.Value) -> ir.Value:
         """`value` (rank 0, or the rank of `like` with dimensions 1 or full) at the shape of `like`."""
-        target = ir.RankedTensorType(like.type)
-        source = ir.RankedTensorType(value.type)
-        type_ = ir.RankedTensorType.get(target.shape, source.element_type, target.encoding)
-        if source.shape == target.shape:
-            return value
-        key = ("broadcast", value, like if not target.has_static_shape else type_)
+        shape = tensor_info(like.type)
+        key = ("broadcast", value, shape.shape if shape.is_static else like)
         found = self.scope.cache.get(key)
         if found is not None:
             return found
-        dims = [] if source.rank == 0 else list(range(target.rank))
-        attribute = ir.DenseI64ArrayAttr.get(dims)
-        if target.has_static_shape:
+        target, source = ir.RankedTensorType(like.type), ir.RankedTensorType(value.type)
+        if source.shape == target.shape:
+            return value
+        type_ = ir.RankedTensorType.get(target.shape, source.element_type, target.encoding)
+        attribute = ir.DenseI64ArrayAttr.get([] if source.rank == 0 else list(range(target.rank)))
+        if shape.is_static:
             result = self.op("broadcast_in_dim", type_, value, broadcast_dimensions=attribute)
         else:
             result = self.op(

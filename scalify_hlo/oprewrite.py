@@ -8,7 +8,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.emitter import At, Emitter
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.plain import unscaled, wide_element
-from scalify_hlo.scale import ONE, SMALLEST, Scale, round_log2
+from scalify_hlo.scale import ONE, SMALLEST, TRIALS, Scale, round_log2
 from scalify_hlo.types import TensorInfo, tensor_info
 from scalify_hlo.values import ScaledValue, Weight
 
@@ -41,7 +41,7 @@ class OpRewrite:
     inputs: per operand its scaled form, None where the operand is plain.
     """
 
-    __slots__ = ("after_op", "emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
+    __slots__ = ("_result", "after_op", "emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
 
     def __init__(self, rewriter: "Rewriter", op: ir.Operation, name: str, inputs: list[ScaledValue | None]):
         self.rewriter = rewriter
@@ -51,6 +51,7 @@ class OpRewrite:
         self.emit: Emitter = rewriter.emit
         self.erased = False
         self.after_op: ir.InsertionPoint | None = None
+        self._result: TensorInfo | None = None  # of result 0
         self.on_values = False  # the operation computes on unscaled values (see `combined`)
 
     # --- operands ---------------------------------------------------------------------------------------------
@@ -76,7 +77,11 @@ class OpRewrite:
 
     def result_info(self, index: int = 0) -> TensorInfo:
         """Element type and shape of result `index`."""
-        return tensor_info(self.op.results[index].type)
+        if index:
+            return tensor_info(self.op.results[index].type)
+        if self._result is None:
+            self._result = tensor_info(self.op.results[0].type)
+        return self._result
 
     def plain(self, index: int, element: str | None = None) -> ir.Value:
         """The value of operand `index`, data * scale; in `element`, by default a type wide enough for it."""
@@ -110,11 +115,22 @@ class OpRewrite:
         weight: Weight | None = None,
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
+        on_value = not indifferent and self._leaves_range(scale, index)
+        self._declare(index, data, scale, moments, indifferent, weight, on_value)
+
+    def _declare(
+        self,
+        index: int,
+        data: ir.Value | None,
+        scale: Scale,
+        moments: Moments,
+        indifferent: bool,
+        weight: Weight | None,
+        on_value: bool,
+    ) -> None:
         value = self.op.results[index]
         found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight)
-        if not indifferent and self._leaves_range(scale, index):
-            found = self._at_scale_one(found, index)
-        self.rewriter.define(value, found)
+        self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
 
     def _at_scale_one(self, found: ScaledValue, index: int) -> ScaledValue:
         """The scaled form of a result with its scale multiplied into the data."""
@@ -123,16 +139,19 @@ class OpRewrite:
         moments = Moments(nonnegative=found.moments.nonnegative, infinite=found.moments.infinite)
         return ScaledValue(data, ONE, moments, weight=found.weight)
 
-    def _leaves_range(self, scale: Scale, index: int) -> bool:
-        """Whether products of a result's scale may leave the range of f32 though the values do not.
+    def _leaves_range(self, scale: Scale, index: int, exponent: float = 0) -> bool:
+        """Whether products of a result's scale, times 2^exponent, may leave the range of f32 though the values do not.
 
-        Only data of a type that holds all values of f32 can do without a scale.
+        Only data of a type that holds all values of f32 can do without a scale, and only where they are not converted to
+        a narrower one.
 
         # x <- r x (1 - x), written out: s, s^2, s^4, ..., while x stays between 0 and 1
         """
-        if not scale.factors or self.rewriter.paper or self.result_info(index).is_narrow:
+        if not scale.factors or self.rewriter.paper or self.rewriter.functions.narrow:
             return False
-        return scale.growth > _HIGHEST_POWER or abs(scale.trials[0]) > _FURTHEST_EXPONENT
+        one, larger, smaller = scale.trials
+        growth = max(abs(larger - one), abs(smaller - one)) / TRIALS[1]
+        return growth > _HIGHEST_POWER or abs(one + exponent) > _FURTHEST_EXPONENT
 
     def settled(
         self,
@@ -154,12 +173,9 @@ class OpRewrite:
         the original program are in the type's range.
         """
         exponent = self.excess(moments, index=index, slack=slack, below=below)
-        if self._leaves_range(scale.shifted(exponent), index):
-            # The data are not made smaller by an estimate first, which would make them lose bits.
-            value = self.op.results[index]
-            found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), weight=weight)
-            self.rewriter.define(value, self._at_scale_one(found, index))
-            return
+        on_value = self._leaves_range(scale, index, exponent)
+        if on_value:
+            exponent = 0.0  # data made smaller by an estimate first would lose bits
         far = abs(scale.exponent + exponent) > _FURTHEST_CONSTANT and scale.is_constant
         if far and not self.rewriter.paper and not self.result_info(index).is_narrow:
             exponent = math.copysign(_FURTHEST_CONSTANT, scale.exponent + exponent) - scale.exponent
@@ -173,7 +189,7 @@ class OpRewrite:
             scale, moments = scale.shifted(exponent), moments.shifted(-exponent)
             if known is not None:
                 cache["unscaled", data, scale, element] = known
-        self.result(scale, moments, index=index, data=data, weight=weight)
+        self._declare(index, data, scale, moments, False, weight, on_value)
 
     def excess(
         self, moments: Moments, *, index: int = 0, slack: float | None = None, below: float | None = None

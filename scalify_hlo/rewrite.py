@@ -1,7 +1,10 @@
 """The engine's entry: a StableHLO module in, the same module over (data, scale) pairs out."""
 
+import contextlib
 import dataclasses
+import gc
 import io
+from collections.abc import Generator
 from typing import TypeVar
 
 from scalify_hlo.bindings import ir, make_context
@@ -54,9 +57,22 @@ def scalify_in_place(
     if options.rules == "paper":
         options = dataclasses.replace(options, slack=0.0)
     try:
-        _rewrite(module, options, remarks)
+        with _without_collection():
+            _rewrite(module, options, remarks)
     finally:
         forget_types()
+
+
+@contextlib.contextmanager
+def _without_collection() -> Generator[None]:
+    """No cyclic garbage collection: it would go through all of JAX's objects several times, and finds nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnostic] | None) -> None:
@@ -67,9 +83,9 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         if not any(selection.scaled) and not table.contains_marker(function):
             return
         inline_loop_bodies(module)
-        if options.statistics == "f32":
-            widen_statistics(module)
         table = FunctionTable(module, options)
+        if options.statistics == "f32" and table.narrow:
+            widen_statistics(module)
         rewriter = Rewriter(function, options, table)
         add_scale_arguments(rewriter, selection, options)
         terminator = rewriter.block(function.regions[0].blocks[0])

@@ -16,7 +16,7 @@ from scalify_hlo.marks import ScaledTensor, add_mark
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.plain import MIRRORED, mirror, unscaled
+from scalify_hlo.plain import MIRRORED, mirror, scaled_form, unscaled
 from scalify_hlo.registry import Rule, refusals, rules
 from scalify_hlo.scale import ONE
 from scalify_hlo.shapes import to_rank_0, uniform_along
@@ -249,8 +249,6 @@ class Rewriter:
         found = self.scaled.get(value)
         if found is not None:
             return found
-        from scalify_hlo.plain import scaled_form
-
         return scaled_form(self, value)
 
     def moments(self, moments: Moments) -> Moments:
@@ -310,12 +308,19 @@ def erase_dead(candidates: Sequence[ir.Operation]) -> None:
     erased: set[int] = set()
     while work:
         key, op = work.pop()
-        if key in erased or any(True for result in op.results for _ in result.uses):
+        if key in erased or _is_used(op):
             continue
         producers = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
         work.extend((hash(p), p) for p in producers if p.name in _PURE)
         erased.add(key)
         op.erase()
+
+
+def _is_used(op: ir.Operation) -> bool:
+    for result in op.results:
+        for _ in result.uses:
+            return True
+    return False
 
 
 _PURE = frozenset(

@@ -122,12 +122,6 @@ class Scale:
         return one, larger, smaller
 
     @property
-    def growth(self) -> float:
-        """The power of the function's scales that it grows or shrinks with, by trial."""
-        one, larger, smaller = self.trials
-        return max(abs(larger - one), abs(smaller - one)) / TRIALS[1]
-
-    @property
     def positive(self) -> bool:
         """Known not to be zero: a product of positive scales may underflow, unless they are bounded from below."""
         return self.least >= SMALLEST_EXPONENT

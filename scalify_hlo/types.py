@@ -37,6 +37,12 @@ class TensorInfo:
     shape: tuple[int, ...]
     is_float: bool
     is_complex: bool
+    is_static: bool = dataclasses.field(init=False)
+    is_narrow: bool = dataclasses.field(init=False)  # less range than f32: an unscaled value must not be formed in it
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_static", all(n >= 0 for n in self.shape))
+        object.__setattr__(self, "is_narrow", self.is_float and FLOAT_RANGE[self.element][0] < 127)
 
     @property
     def rank(self) -> int:
@@ -51,10 +57,6 @@ class TensorInfo:
         return size
 
     @property
-    def is_static(self) -> bool:
-        return all(n >= 0 for n in self.shape)
-
-    @property
     def real(self) -> str:
         """The element type, or the type of the parts of a complex one."""
         return COMPLEX.get(self.element, self.element)
@@ -63,11 +65,6 @@ class TensorInfo:
     def carries_scale(self) -> bool:
         """Floats and complex numbers can be data * scale; integers, booleans and tokens cannot."""
         return self.is_float or self.is_complex
-
-    @property
-    def is_narrow(self) -> bool:
-        """Has less range than f32, so that an unscaled value must not be formed in it."""
-        return self.is_float and FLOAT_RANGE[self.element][0] < 127
 
     @property
     def max_exponent(self) -> int:
