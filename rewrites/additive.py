@@ -12,6 +12,7 @@ from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled, wide_element
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale
+from scalify_hlo.shared_sums import noted
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
@@ -255,8 +256,10 @@ def finish_combined(
     moments, scale = moments.shifted(-exponent), scale.shifted(exponent)
     with r.after():
         data = r.emit.unscale_by(value, scale)
-    element = r.result_info(index).element
-    r.emit.scope.cache["unscaled", data, scale, element] = value
+    info = r.result_info(index)
+    r.emit.scope.cache["unscaled", data, scale, info.element] = value
+    if scale.factors and info.rank and not info.is_complex and r.name in ("stablehlo.add", "stablehlo.subtract"):
+        r.rewriter.sums.append(noted(r.op, data.owner.operation))
     r.result(scale, moments, index=index, data=data)
 
 

@@ -115,7 +115,7 @@ class OpRewrite:
         weight: Weight | None = None,
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
-        on_value = not indifferent and self._leaves_range(scale, index)
+        on_value = not indifferent and self._leaves_range(scale)
         self._declare(index, data, scale, moments, indifferent, weight, on_value)
 
     def _declare(
@@ -139,11 +139,11 @@ class OpRewrite:
         moments = Moments(nonnegative=found.moments.nonnegative, infinite=found.moments.infinite)
         return ScaledValue(data, ONE, moments, weight=found.weight)
 
-    def _leaves_range(self, scale: Scale, index: int, exponent: float = 0) -> bool:
-        """Whether products of a result's scale, times 2^exponent, may leave the range of f32 though the values do not.
+    def _leaves_range(self, scale: Scale, exponent: float = 0) -> bool:
+        """Whether products of a scale, times 2^exponent, may leave the range of f32 though the values do not.
 
-        Only data of a type that holds all values of f32 can do without a scale, and only where they are not converted to
-        a narrower one.
+        Only data of a type that holds all values of f32 can do without a scale, and only where they are not converted
+        to a narrower one.
 
         # x <- r x (1 - x), written out: s, s^2, s^4, ..., while x stays between 0 and 1
         """
@@ -173,7 +173,7 @@ class OpRewrite:
         the original program are in the type's range.
         """
         exponent = self.excess(moments, index=index, slack=slack, below=below)
-        on_value = self._leaves_range(scale, index, exponent)
+        on_value = self._leaves_range(scale, exponent)
         if on_value:
             exponent = 0.0  # data made smaller by an estimate first would lose bits
         far = abs(scale.exponent + exponent) > _FURTHEST_CONSTANT and scale.is_constant

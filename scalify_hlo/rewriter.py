@@ -20,6 +20,7 @@ from scalify_hlo.plain import MIRRORED, mirror, scaled_form, unscaled
 from scalify_hlo.registry import Rule, refusals, rules
 from scalify_hlo.scale import ONE
 from scalify_hlo.shapes import to_rank_0, uniform_along
+from scalify_hlo.shared_sums import Sum, share_sums
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import PlainFacts, ScaledValue
 
@@ -44,6 +45,7 @@ class Rewriter:
         self.facts = FactFinder(functions.called)
         self.dead: list[ir.Operation] = []
         self.closed: list[ir.Operation] = []  # what was emitted in regions
+        self.sums: list[Sum] = []
         self.journals: list[list[ir.Value]] = []
         self._rules = rules()
         self.carried: set[ir.Value] = set()
@@ -242,7 +244,7 @@ class Rewriter:
 
     def finish(self) -> None:
         """Erase what has been replaced and what has become unused by it."""
-        erase_dead([*self.emit.scope.emitted, *self.closed, *self.dead])
+        share_sums(self.sums, erase_dead([*self.emit.scope.emitted, *self.closed, *self.dead]))
 
     def as_scaled(self, value: ir.Value) -> ScaledValue:
         """The scaled form of any value: a plain one gets a constant scale from what is known of it."""
@@ -271,6 +273,7 @@ class Attempt:
         self.remarks = len(rewriter.functions.remarks)
         self.dead = len(rewriter.dead)
         self.closed = len(rewriter.closed)
+        self.sums = len(rewriter.sums)
         rewriter.journals.append(self.journal)
         rewriter.facts.learnt.append(self.journal)
 
@@ -294,6 +297,7 @@ class Attempt:
         del rewriter.functions.remarks[self.remarks :]
         del rewriter.dead[self.dead :]
         del rewriter.closed[self.closed :]
+        del rewriter.sums[self.sums :]
 
 
 def empty_inputs(count: int) -> list[ScaledValue | None]:
@@ -301,8 +305,8 @@ def empty_inputs(count: int) -> list[ScaledValue | None]:
     return [None] * count
 
 
-def erase_dead(candidates: Sequence[ir.Operation]) -> None:
-    """Erase operations whose results have no use, and then the operations that fed only them."""
+def erase_dead(candidates: Sequence[ir.Operation]) -> set[int]:
+    """Erase operations whose results have no use, and then the operations that fed only them; returns their hashes."""
     # Erased operations may not be touched again, not even to compare them: their hashes are taken before.
     work = [(hash(op), op) for op in candidates]
     erased: set[int] = set()
@@ -314,6 +318,7 @@ def erase_dead(candidates: Sequence[ir.Operation]) -> None:
         work.extend((hash(p), p) for p in producers if p.name in _PURE)
         erased.add(key)
         op.erase()
+    return erased
 
 
 def _is_used(op: ir.Operation) -> bool:

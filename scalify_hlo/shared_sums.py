@@ -1,0 +1,64 @@
+"""Sums whose data several operations want: (a + b) / s becomes a / s + b / s.
+
+XLA computes a sum of two full-size tensors once, but repeats an operation with a single full-size operand, as the
+division of the sum by a scale is, in every kernel that reads its result, and with it whatever is fused into it
+(xla/service/instruction_fusion.cc, ComputeGloballyUnfusible: "effectively at most unary"). The gradient through GELU
+was computed three times in a step of GPT-2, and the moments of Adam twice.
+
+Scales are powers of two, so that no bit changes unless it is below the smallest normal number.
+"""
+
+import dataclasses
+from collections.abc import Collection, Iterable
+
+from scalify_hlo.bindings import ir
+
+_TERMINATORS = frozenset({"func.return", "stablehlo.return"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum on values and its quotient by a scale, the data; with their hashes, which outlive them."""
+
+    sum: ir.Operation
+    quotient: ir.Operation
+    hashes: tuple[int, int]
+
+
+def noted(sum_: ir.Operation, quotient: ir.Operation) -> Sum:
+    """A sum that `share_sums` is to look at once the function is rewritten."""
+    return Sum(sum_, quotient, (hash(sum_), hash(quotient)))
+
+
+def share_sums(sums: Iterable[Sum], erased: Collection[int]) -> None:
+    """Distribute the division over the terms of sums whose data have several uses.
+
+    erased: hashes of operations that exist no more.
+    """
+    for found in sums:
+        if not any(key in erased for key in found.hashes):
+            _share(found.sum, found.quotient)
+
+
+def _share(sum_: ir.Operation, quotient: ir.Operation) -> None:
+    users = [use.owner.operation for use in quotient.results[0].uses]
+    others = sum(1 for _ in sum_.results[0].uses) - 1
+    if others and not any(user.name in _TERMINATORS for user in users):
+        return
+    if not others and len(users) < 2:
+        return
+    divisor = quotient.operands[1]
+    name, type_ = quotient.name, quotient.results[0].type
+    with ir.InsertionPoint(quotient), quotient.location:
+        terms = [ir.Operation.create(name, [type_], [term, divisor]).results[0] for term in sum_.operands]
+        data = ir.Operation.create(sum_.name, [type_], terms).results[0]
+    quotient.results[0].replace_all_uses_with(data)
+    if others:
+        # What is written to memory anyhow is read again, not computed again.
+        with ir.InsertionPoint(quotient), quotient.location:
+            value = ir.Operation.create("stablehlo.multiply", [type_], [data, divisor]).results[0]
+        quotient.erase()
+        sum_.results[0].replace_all_uses_with(value)
+    else:
+        quotient.erase()
+    sum_.erase()
