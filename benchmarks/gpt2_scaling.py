@@ -48,8 +48,8 @@ class Settings:
     dtype: str = "float32"
     learning_rate: float = 1e-3
     # Repetitions: of export and rewrite, of compilation, of pairs of steps.
-    repeats: int = 3
-    compilations: int = 2
+    repeats: int = 7
+    compilations: int = 3
     steps: int = 10
 
     def config(self, layers: int) -> gpt2.GPT2Config:
@@ -63,6 +63,7 @@ class Row:
     """Measurements of one depth; times are medians, in seconds.
 
     scale_operations: rank-0 f32 operations that the rewrite added.
+    bytes: that the kernels of one step read and write.
     worst_error, worst_noise: largest distance of a rewritten and of an original result from the f64 program's, in
         units of that result's root mean square, over all results.
     wrong_results: results outside the tolerance of `scalify_hlo.execution.compare`.
@@ -80,6 +81,8 @@ class Row:
     scale_operations: int
     optimised_lines_original: int
     optimised_lines_rewritten: int
+    bytes_original: int
+    bytes_rewritten: int
     results: int
     wrong_results: int
     worst_error: float
@@ -143,6 +146,8 @@ def measure(settings: Settings, layers: int) -> Row:
         scale_operations=counts[1].scalars - counts[0].scalars,
         optimised_lines_original=plain.cost.lines,
         optimised_lines_rewritten=scaled.cost.lines,
+        bytes_original=plain.bytes_accessed,
+        bytes_rewritten=scaled.bytes_accessed,
         results=len(comparison.results),
         wrong_results=len(comparison.failures()),
         worst_error=max(result.error for result in comparison.results),
@@ -171,7 +176,7 @@ def _compare(
 
 _COLUMNS = (
     "layers", "export s", "rewrite s", "ratio", "compile s", "rewritten", "ratio", "step ms", "rewritten", "ratio",
-    "ops", "rewritten", "scale ops", "ratio", "wrong", "error", "noise",
+    "MB", "rewritten", "ratio", "ops", "rewritten", "scale ops", "ratio", "wrong", "error", "noise",
 )  # fmt: skip
 
 
@@ -184,6 +189,8 @@ def table(rows: list[Row]) -> str:
             f"{row.layers}", f"{row.export:.2f}", f"{row.rewrite:.2f}", f"{ratio['rewrite / export']:.2f}",
             f"{row.compile_original:.1f}", f"{row.compile_rewritten:.1f}", f"{ratio['compile']:.2f}",
             f"{1e3 * row.step_original:.0f}", f"{1e3 * row.step_rewritten:.0f}", f"{ratio['step']:.2f}",
+            f"{row.bytes_original / 1e6:.0f}", f"{row.bytes_rewritten / 1e6:.0f}",
+            f"{row.bytes_rewritten / row.bytes_original:.2f}",
             f"{row.operations_original:,}", f"{row.operations_rewritten:,}", f"{row.scale_operations:,}",
             f"{ratio['scale operations']:.1%}", f"{row.wrong_results} / {row.results}",
             f"{row.worst_error:.1e}", f"{row.worst_noise:.1e}",

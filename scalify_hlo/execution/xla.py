@@ -71,6 +71,11 @@ class Executable:
         return "\n".join(module.to_string() for module in self._loaded.hlo_modules())
 
     @functools.cached_property
+    def bytes_accessed(self) -> int:
+        """Bytes that the optimised program's kernels read and write, as XLA counts them."""
+        return int(self._loaded.cost_analysis()["bytes accessed"])
+
+    @functools.cached_property
     def cost(self) -> CostCounters:
         return count_cost(self.as_text())
 
