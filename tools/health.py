@@ -1,11 +1,14 @@
 """`scalify-health in.mlir`: runs a program and says of each tensor how well its data use their type."""
 
 import os
+from typing import get_args
 
 import click
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.execution.inputs import ScaleMode
 from scalify_hlo.execution.modules import clone
+from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.files import display_name, write_output
 from scalify_hlo.health import report_html, table
 from scalify_hlo.options import ScalifyOptions
@@ -14,11 +17,12 @@ from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serialization import parse
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
+from .inputs import load_inputs
 
 EPILOG = """
-Arguments are drawn from --seed; those of a rewritten program as (data, scale) pairs of the same values. rms, amax and
-scale are powers of two; underflow is what is not zero and below the type's smallest normal number, overflow what is
-beyond its largest or NaN.
+Arguments are drawn from --seed, or read from --inputs; a rewritten program gets (data, scale) pairs of the same
+values. rms, amax and scale are powers of two; underflow is what is not zero and below the type's smallest normal
+number, overflow what is beyond its largest or NaN.
 """
 
 
@@ -29,6 +33,14 @@ beyond its largest or NaN.
 @precision_option
 @click.option("--before", metavar="FILE", help="Another form of the program, drawn in grey in the HTML report.")
 @click.option("--html", "html_path", metavar="FILE", help="Write a page with a histogram of exponents per tensor.")
+@click.option("--inputs", metavar="FILE.npz", help="Arguments by name or index, instead of drawn ones.")
+@click.option(
+    "--scales",
+    type=click.Choice(get_args(ScaleMode)),
+    default="rms",
+    show_default=True,
+    help="Scales of the arguments: of each its RMS as a power of two, 1, or powers of two drawn around the RMS.",
+)
 @click.option("--seed", default=0, show_default=True, help="Seed of the arguments.")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
@@ -39,6 +51,8 @@ def main(
     precision: str | None,
     before: str | None,
     html_path: str | None,
+    inputs: str | None,
+    scales: ScaleMode,
     seed: int,
 ) -> int:
     """Run INPUT on XLA:CPU with statistics of its tensors' data, and print them.
@@ -48,16 +62,18 @@ def main(
     which is the way to see data and scale of every tensor.
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    from scalify_hlo.execution.measure import measure  # imports jax: not for --help
+    from scalify_hlo.execution.measure import measure, whole_values  # imports jax: not for --help
 
     module = _load(input_path)
+    arguments = whole_values(entry_signature(module)).arguments
     original = clone(module) if rewrite or precision is not None else None
     if original is not None:
         precision_pipeline(precision, ScalifyOptions(mark_tensors=True)).run(module, [])
-    tensors = measure(module, options, seed)
+    values = None if inputs is None else load_inputs(inputs, arguments)
+    tensors = measure(module, options, seed, values=values, scales=scales)
     if html_path is not None:
         earlier = original if before is None else _load(before)
-        earlier = measure(earlier, options, seed) if earlier is not None else []
+        earlier = measure(earlier, options, seed, values=values, scales=scales) if earlier is not None else []
         write_output(html_path, report_html(tensors, earlier, title=display_name(input_path)).encode())
     if html_path != "-":
         click.echo(table(tensors))

@@ -7,34 +7,49 @@ import numpy as np
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.execution.inputs import draw_inputs, split_scales
+from scalify_hlo.execution.inputs import ScaleMode, draw_inputs, split_scales
 from scalify_hlo.execution.modules import clone
-from scalify_hlo.execution.signature import Signature, entry_signature
+from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature
 from scalify_hlo.health import TensorHealth, read_health
 from scalify_hlo.passes.instrument import Instrument
 
 
 def measure(
-    module: ir.Module, options: Instrument | None = None, seed: int = 0, arrays: Sequence[Array] | None = None
+    module: ir.Module,
+    options: Instrument | None = None,
+    seed: int = 0,
+    arrays: Sequence[Array] | None = None,
+    *,
+    values: Sequence[Array] | None = None,
+    scales: ScaleMode = "rms",
 ) -> list[TensorHealth]:
     """Run an instrumented copy of `module` once on XLA:CPU and read the statistics.
 
-    arrays: one for each argument; drawn from `seed` when None, for a rewritten module as pairs of the same values.
-    Raises ScalifyError where no tensor is called as `options` say, or the module cannot be run.
+    arrays: one for each argument; made of `values` when None, for a rewritten module as (data, scale) pairs.
+    values: one for each argument of the program before it was rewritten; drawn from `seed` when None.
+    scales: of the pairs, as in `CheckOptions`.
+
+    Raises ScalifyError where no tensor is called as `options` say, where arrays do not fit, or the module cannot be
+    run.
     """
     signature = entry_signature(module)
     instrumented = clone(module)
     (options or Instrument()).apply(instrumented, [])
-    return read_health(instrumented, xla.compile(instrumented)(_draw(signature, seed) if arrays is None else arrays))
+    if arrays is None:
+        whole = whole_values(signature)
+        values = draw_inputs(whole, seed) if values is None else values
+        check_arrays(whole.arguments, values)
+        arrays = _pairs(signature, values, scales, seed)
+    return read_health(instrumented, xla.compile(instrumented)(arrays))
 
 
-def _draw(signature: Signature, seed: int) -> list[Array]:
-    """Arguments; data and scale of a rewritten module's pairs are those of one drawn value."""
-    if not any(spec.role == "scale" for spec in signature.arguments):
-        return draw_inputs(signature, seed)
-    whole = Signature(tuple(spec for spec in signature.arguments if spec.role != "scale"), ())
-    values = draw_inputs(whole, seed)
-    splits = iter(zip(values, split_scales(values, seed=seed), strict=True))
+def whole_values(signature: Signature) -> Signature:
+    """The arguments of a module without those that are scales: of a rewritten module, the original's."""
+    return Signature(tuple(spec for spec in signature.arguments if spec.role != "scale"), ())
+
+
+def _pairs(signature: Signature, values: Sequence[Array], scales: ScaleMode, seed: int) -> list[Array]:
+    splits = iter(zip(values, split_scales(values, scales, seed), strict=True))
     arrays: list[Array] = []
     for spec, following in zip(signature.arguments, [*signature.arguments[1:], None], strict=True):
         if spec.role == "scale":

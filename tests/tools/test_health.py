@@ -3,6 +3,7 @@
 import pathlib
 import re
 
+import numpy as np
 from click.testing import CliRunner
 from scalify_hlo.tools.health import main
 
@@ -38,3 +39,21 @@ def test_rewritten_with_scales(tmp_path: pathlib.Path) -> None:
 def test_an_unknown_precision_is_one_line() -> None:
     done = CliRunner().invoke(main, ["-", "--precision=fp9"], input=PROGRAM)
     assert done.exit_code == 1 and "unknown precision 'fp9'" in done.output
+
+
+def test_given_inputs_and_scales(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "inputs.npz"
+    np.savez(file, np.full((4, 16), 3, np.float32), np.full((16, 8), 2.0**-4, np.float32))
+    plain, rms, one = (
+        re.findall(r"2\^\S+", rows(f"--inputs={file}", *more)["stablehlo.dot_general"])
+        for more in ((), ("--rewrite",), ("--rewrite", "--scales=one"))
+    )
+    assert plain[1] == one[1] == "2^1.6"  # amax: 16 * 3 / 16
+    assert rms[1] != plain[1]
+
+
+def test_inputs_that_do_not_fit_are_named(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "inputs.npz"
+    np.savez(file, np.zeros((2, 2), np.float32), np.zeros((16, 8), np.float32))
+    done = CliRunner().invoke(main, ["-", f"--inputs={file}"], input=PROGRAM)
+    assert done.exit_code == 1 and "argument 0 (arg0) is a" in done.output
