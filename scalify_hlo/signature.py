@@ -158,7 +158,8 @@ def pair(
 
         narrowed = [d for d, n in enumerate(shape) if n == 1]
         scaled = uniform_along(rewriter, scaled, narrowed) if shape else to_rank_0(rewriter, scaled)
-    scale = emit.scale_value(clamped(scaled.scale))
+    # Positive: what is returned may be an argument of the next call, and arguments' scales divide.
+    scale = emit.divisor(clamped(scaled.scale))
     return scaled.data, scale if shape is None else emit.broadcast_to(scale, shape)
 
 

@@ -179,9 +179,11 @@ func.func public @all_to_all_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @collective_broadcast(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.collective_broadcast"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = "stablehlo.collective_broadcast"(%[[VARG0]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK: return %[[V1]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @collective_broadcast(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.collective_broadcast"(%0) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -191,9 +193,11 @@ func.func public @collective_broadcast(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>)
 
 // CHECK-LABEL: func.func public @collective_broadcast_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.collective_broadcast"(%[[VARG1]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = "stablehlo.collective_broadcast"(%[[VARG0]]) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf16>) -> tensor<3x4xf16>
-// CHECK: return %[[V1]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @collective_broadcast_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.collective_broadcast"(%0) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -203,9 +207,11 @@ func.func public @collective_broadcast_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf
 
 // CHECK-LABEL: func.func public @collective_permute(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.collective_permute"(%[[VARG1]]) <{source_target_pairs = dense<0> : tensor<1x2xi64>}> : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = "stablehlo.collective_permute"(%[[VARG0]]) <{source_target_pairs = dense<0> : tensor<1x2xi64>}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK: return %[[V1]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @collective_permute(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.collective_permute"(%0) {source_target_pairs = dense<0> : tensor<1x2xi64>} : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -215,9 +221,11 @@ func.func public @collective_permute(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @collective_permute_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.collective_permute"(%[[VARG1]]) <{source_target_pairs = dense<0> : tensor<1x2xi64>}> : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = "stablehlo.collective_permute"(%[[VARG0]]) <{source_target_pairs = dense<0> : tensor<1x2xi64>}> : (tensor<3x4xf16>) -> tensor<3x4xf16>
-// CHECK: return %[[V1]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @collective_permute_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.collective_permute"(%0) {source_target_pairs = dense<0> : tensor<1x2xi64>} : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>

@@ -25,10 +25,12 @@ func.func private @halves.impl(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 
 // CHECK-LABEL: func.func public @composite_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = call @halves.impl_scaled(%[[VARG0]]) : (tensor<3x4xf16>) -> tensor<3x4xf16>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 // CHECK-LABEL: func.func private @halves.impl_scaled(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16>) -> tensor<3x4xf16> {
 // CHECK: return %[[VARG0]] : tensor<3x4xf16>

@@ -3,12 +3,14 @@
 
 // CHECK-LABEL: func.func public @case(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<i32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]]:2 = "stablehlo.case"(%[[VARG0]]) ({
 // CHECK: stablehlo.return %[[VARG1]], %[[VARG2]] : tensor<3x4xf32>, tensor<f32>
 // CHECK: }, {
 // CHECK: stablehlo.return %[[VARG3]], %[[VARG4]] : tensor<3x4xf32>, tensor<f32>
 // CHECK: }) : (tensor<i32>) -> (tensor<3x4xf32>, tensor<f32>)
-// CHECK: return %[[V0]]#0, %[[V0]]#1 : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#1, %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]]#0, %[[V1]] : tensor<3x4xf32>, tensor<f32>
 func.func public @case(%0: tensor<i32>, %1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
     %r = "stablehlo.case"(%0) ({
@@ -23,12 +25,14 @@ func.func public @case(%0: tensor<i32>, %1: tensor<3x4xf32>, %2: tensor<3x4xf32>
 
 // CHECK-LABEL: func.func public @case_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<i32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]]:2 = "stablehlo.case"(%[[VARG0]]) ({
 // CHECK: stablehlo.return %[[VARG1]], %[[VARG2]] : tensor<3x4xf16>, tensor<f32>
 // CHECK: }, {
 // CHECK: stablehlo.return %[[VARG3]], %[[VARG4]] : tensor<3x4xf16>, tensor<f32>
 // CHECK: }) : (tensor<i32>) -> (tensor<3x4xf16>, tensor<f32>)
-// CHECK: return %[[V0]]#0, %[[V0]]#1 : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#1, %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]]#0, %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @case_f16(%0: tensor<i32>, %1: tensor<3x4xf16>, %2: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
     %r = "stablehlo.case"(%0) ({
@@ -43,15 +47,17 @@ func.func public @case_f16(%0: tensor<i32>, %1: tensor<3x4xf16>, %2: tensor<3x4x
 
 // CHECK-LABEL: func.func public @case_second_branch(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]]:2 = "stablehlo.case"(%[[VC]]) ({
 // CHECK: stablehlo.return %[[VARG0]], %[[VARG1]] : tensor<3x4xf32>, tensor<f32>
 // CHECK: }, {
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG2]] : tensor<3x4xf32>
-// CHECK: stablehlo.return %[[V2]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG2]] : tensor<3x4xf32>
+// CHECK: stablehlo.return %[[V3]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 // CHECK: }) : (tensor<i32>) -> (tensor<3x4xf32>, tensor<f32>)
-// CHECK: return %[[V1]]#0, %[[V1]]#1 : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]]#1, %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]]#0, %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @case_second_branch(%1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %0 = stablehlo.constant dense<1> : tensor<i32>
 
@@ -67,15 +73,17 @@ func.func public @case_second_branch(%1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -
 
 // CHECK-LABEL: func.func public @case_second_branch_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]]:2 = "stablehlo.case"(%[[VC]]) ({
 // CHECK: stablehlo.return %[[VARG0]], %[[VARG1]] : tensor<3x4xf16>, tensor<f32>
 // CHECK: }, {
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG2]] : tensor<3x4xf16>
-// CHECK: stablehlo.return %[[V2]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG2]] : tensor<3x4xf16>
+// CHECK: stablehlo.return %[[V3]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
 // CHECK: }) : (tensor<i32>) -> (tensor<3x4xf16>, tensor<f32>)
-// CHECK: return %[[V1]]#0, %[[V1]]#1 : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]]#1, %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]]#0, %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @case_second_branch_f16(%1: tensor<3x4xf16>, %2: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %0 = stablehlo.constant dense<1> : tensor<i32>
 
@@ -91,9 +99,11 @@ func.func public @case_second_branch_f16(%1: tensor<3x4xf16>, %2: tensor<3x4xf16
 
 // CHECK-LABEL: func.func public @func_call(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = call @twice_scaled(%[[VARG0]], %[[VARG2]]) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 // CHECK-LABEL: func.func private @twice_scaled(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf32>
@@ -113,9 +123,11 @@ func.func private @twice(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4
 
 // CHECK-LABEL: func.func public @func_call_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = call @twice_scaled(%[[VARG0]], %[[VARG2]]) : (tensor<3x4xf16>, tensor<3x4xf16>) -> tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 // CHECK-LABEL: func.func private @twice_scaled(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16>) -> tensor<3x4xf16> {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf16>
@@ -135,11 +147,13 @@ func.func private @twice(%x: tensor<3x4xf16>, %y: tensor<3x4xf16>) -> tensor<3x4
 
 // CHECK-LABEL: func.func public @func_call_repeated(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = call @twice_scaled(%[[VARG0]], %[[VARG2]]) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = call @twice_scaled_1(%[[V0]], %[[VARG0]]) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V1]], %[[V3]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V4]] : tensor<3x4xf32>, tensor<f32>
 // CHECK-LABEL: func.func private @twice_scaled(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf32>
@@ -167,11 +181,13 @@ func.func private @twice(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4
 
 // CHECK-LABEL: func.func public @func_call_repeated_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = call @twice_scaled(%[[VARG0]], %[[VARG2]]) : (tensor<3x4xf16>, tensor<3x4xf16>) -> tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = call @twice_scaled_1(%[[V0]], %[[VARG0]]) : (tensor<3x4xf16>, tensor<3x4xf16>) -> tensor<3x4xf16>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V1]], %[[V3]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V4]] : tensor<3x4xf16>, tensor<f32>
 // CHECK-LABEL: func.func private @twice_scaled(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16>) -> tensor<3x4xf16> {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf16>
@@ -199,12 +215,14 @@ func.func private @twice(%x: tensor<3x4xf16>, %y: tensor<3x4xf16>) -> tensor<3x4
 
 // CHECK-LABEL: func.func public @if(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<i1>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]]:2 = "stablehlo.if"(%[[VARG0]]) ({
 // CHECK: stablehlo.return %[[VARG1]], %[[VARG2]] : tensor<3x4xf32>, tensor<f32>
 // CHECK: }, {
 // CHECK: stablehlo.return %[[VARG3]], %[[VARG4]] : tensor<3x4xf32>, tensor<f32>
 // CHECK: }) : (tensor<i1>) -> (tensor<3x4xf32>, tensor<f32>)
-// CHECK: return %[[V0]]#0, %[[V0]]#1 : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#1, %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]]#0, %[[V1]] : tensor<3x4xf32>, tensor<f32>
 func.func public @if(%0: tensor<i1>, %1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
     %r = "stablehlo.if"(%0) ({
@@ -219,12 +237,14 @@ func.func public @if(%0: tensor<i1>, %1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -
 
 // CHECK-LABEL: func.func public @if_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<i1>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]]:2 = "stablehlo.if"(%[[VARG0]]) ({
 // CHECK: stablehlo.return %[[VARG1]], %[[VARG2]] : tensor<3x4xf16>, tensor<f32>
 // CHECK: }, {
 // CHECK: stablehlo.return %[[VARG3]], %[[VARG4]] : tensor<3x4xf16>, tensor<f32>
 // CHECK: }) : (tensor<i1>) -> (tensor<3x4xf16>, tensor<f32>)
-// CHECK: return %[[V0]]#0, %[[V0]]#1 : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#1, %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]]#0, %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @if_f16(%0: tensor<i1>, %1: tensor<3x4xf16>, %2: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
     %r = "stablehlo.if"(%0) ({

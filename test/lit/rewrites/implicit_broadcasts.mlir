@@ -149,10 +149,12 @@ func.func public @chlo_broadcast_complex(%0: tensor<3x4xf32>, %1: tensor<4xf32>)
 
 // CHECK-LABEL: func.func public @chlo_broadcast_divide(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG2]], dims = [1] : (tensor<4xf32>) -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG0]], %[[V0]] : tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V3]] : tensor<3x4xf32>, tensor<f32>
 func.func public @chlo_broadcast_divide(%0: tensor<3x4xf32>, %1: tensor<4xf32>) -> (tensor<3x4xf32>) {
     %r = "chlo.broadcast_divide"(%0, %1) : (tensor<3x4xf32>, tensor<4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -162,10 +164,12 @@ func.func public @chlo_broadcast_divide(%0: tensor<3x4xf32>, %1: tensor<4xf32>) 
 
 // CHECK-LABEL: func.func public @chlo_broadcast_divide_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG2]], dims = [1] : (tensor<4xf16>) -> tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG0]], %[[V0]] : tensor<3x4xf16>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V3]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_broadcast_divide_f16(%0: tensor<3x4xf16>, %1: tensor<4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.broadcast_divide"(%0, %1) : (tensor<3x4xf16>, tensor<4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -259,10 +263,12 @@ func.func public @chlo_broadcast_minimum_f16(%0: tensor<3x4xf16>, %1: tensor<4xf
 
 // CHECK-LABEL: func.func public @chlo_broadcast_multiply(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG2]], dims = [1] : (tensor<4xf32>) -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V0]] : tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V3]] : tensor<3x4xf32>, tensor<f32>
 func.func public @chlo_broadcast_multiply(%0: tensor<3x4xf32>, %1: tensor<4xf32>) -> (tensor<3x4xf32>) {
     %r = "chlo.broadcast_multiply"(%0, %1) : (tensor<3x4xf32>, tensor<4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -272,10 +278,12 @@ func.func public @chlo_broadcast_multiply(%0: tensor<3x4xf32>, %1: tensor<4xf32>
 
 // CHECK-LABEL: func.func public @chlo_broadcast_multiply_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG2]], dims = [1] : (tensor<4xf16>) -> tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V0]] : tensor<3x4xf16>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V3]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_broadcast_multiply_f16(%0: tensor<3x4xf16>, %1: tensor<4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.broadcast_multiply"(%0, %1) : (tensor<3x4xf16>, tensor<4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -285,10 +293,12 @@ func.func public @chlo_broadcast_multiply_f16(%0: tensor<3x4xf16>, %1: tensor<4x
 
 // CHECK-LABEL: func.func public @chlo_broadcast_multiply_by_a_scalar(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V0]] : tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V3]] : tensor<3x4xf32>, tensor<f32>
 func.func public @chlo_broadcast_multiply_by_a_scalar(%0: tensor<3x4xf32>, %1: tensor<f32>) -> (tensor<3x4xf32>) {
     %r = "chlo.broadcast_multiply"(%0, %1) : (tensor<3x4xf32>, tensor<f32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -298,10 +308,12 @@ func.func public @chlo_broadcast_multiply_by_a_scalar(%0: tensor<3x4xf32>, %1: t
 
 // CHECK-LABEL: func.func public @chlo_broadcast_multiply_by_a_scalar_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<f16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG2]], dims = [] : (tensor<f16>) -> tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V0]] : tensor<3x4xf16>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V1]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V3]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_broadcast_multiply_by_a_scalar_f16(%0: tensor<3x4xf16>, %1: tensor<f16>) -> (tensor<3x4xf16>) {
     %r = "chlo.broadcast_multiply"(%0, %1) : (tensor<3x4xf16>, tensor<f16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>

@@ -24,7 +24,7 @@
 // CHECK: %[[V15:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V14]], dims = [] : (tensor<f32>) -> tensor<3xf32>
 // CHECK: %[[V16:[A-Za-z_0-9]+]] = stablehlo.divide %[[VGRAD_SCALE]], %[[V15]] : tensor<3xf32>
 // CHECK: %[[V17:[A-Za-z_0-9]+]] = stablehlo.divide %[[VGRAD_OFFSET]], %[[V15]] : tensor<3xf32>
-// CHECK: return %[[V13]], %[[V10]], %[[V16]], %[[V14]], %[[V17]], %[[V14]] : tensor<4x3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>
+// CHECK: return %[[V13]], %[[V11]], %[[V16]], %[[V14]], %[[V17]], %[[V14]] : tensor<4x3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>
 func.func public @batch_norm_grad(%0: tensor<4x3xf32>, %1: tensor<3xf32>, %2: tensor<3xf32>, %3: tensor<3xf32>, %4: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) {
     %r:3 = "stablehlo.batch_norm_grad"(%0, %1, %2, %3, %4) {epsilon = 1.0E-3 : f32, feature_index = 1 : i64} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
     return %r#0, %r#1, %r#2 : tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>
@@ -75,7 +75,7 @@ func.func public @batch_norm_inference(%0: tensor<4x3xf32>, %1: tensor<3xf32>, %
 // CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V11]], %[[VCST]] : tensor<f32>
 // CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V12]], dims = [] : (tensor<f32>) -> tensor<3xf32>
 // CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.divide %[[VBATCH_VAR]], %[[V13]] : tensor<3xf32>
-// CHECK: return %[[V8]], %[[V0]], %[[V10]], %[[VARG1]], %[[V14]], %[[V11]] : tensor<4x3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>
+// CHECK: return %[[V8]], %[[V0]], %[[V10]], %[[VARG1]], %[[V14]], %[[V12]] : tensor<4x3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>
 func.func public @batch_norm_training(%0: tensor<4x3xf32>, %1: tensor<3xf32>, %2: tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) {
     %r:3 = "stablehlo.batch_norm_training"(%0, %1, %2) {epsilon = 1.0E-3 : f32, feature_index = 1 : i64} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
     return %r#0, %r#1, %r#2 : tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>
@@ -107,9 +107,11 @@ func.func public @cholesky(%0: tensor<3x3xf32>) -> (tensor<3x3xf32>) {
 
 // CHECK-LABEL: func.func public @triangular_solve(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x3xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x2xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x2xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.triangular_solve"(%[[VARG0]], %[[VARG2]]) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<3x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x2xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x2xf32>, tensor<f32>
 func.func public @triangular_solve(%0: tensor<3x3xf32>, %1: tensor<3x2xf32>) -> (tensor<3x2xf32>) {
     %r = "stablehlo.triangular_solve"(%0, %1) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<3x3xf32>, tensor<3x2xf32>) -> (tensor<3x2xf32>)
     return %r : tensor<3x2xf32>

@@ -42,9 +42,11 @@ func.func public @cbrt_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @chlo_square(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = chlo.square %[[VARG0]] : tensor<3x4xf32> -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @chlo_square(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "chlo.square"(%0) : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -54,9 +56,11 @@ func.func public @chlo_square(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_square_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = chlo.square %[[VARG0]] : tensor<3x4xf16> -> tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_square_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.square"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -66,9 +70,11 @@ func.func public @chlo_square_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @divide(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG0]], %[[VARG2]] : tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @divide(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.divide"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -78,9 +84,11 @@ func.func public @divide(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x
 
 // CHECK-LABEL: func.func public @divide_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG0]], %[[VARG2]] : tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @divide_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.divide"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -129,9 +137,11 @@ func.func public @divide_by_a_power_of_two(%0: tensor<3x4xf32>) -> (tensor<3x4xf
 
 // CHECK-LABEL: func.func public @divide_by_a_power_of_two_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[VARG0]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[VARG0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @divide_by_a_power_of_two_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %1 = stablehlo.constant dense<4.0> : tensor<3x4xf16>
     %r = "stablehlo.divide"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
@@ -162,11 +172,13 @@ func.func public @divide_of_complex_numbers(%0: tensor<3x4xf32>, %1: tensor<3x4x
 
 // CHECK-LABEL: func.func public @divide_of_one(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[VARG0]] : tensor<3x4xf32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_1]], %[[VARG0]] : tensor<3x4xf32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @divide_of_one(%1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %0 = stablehlo.constant dense<1.0> : tensor<3x4xf32>
     %r = "stablehlo.divide"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
@@ -177,11 +189,13 @@ func.func public @divide_of_one(%1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @divide_of_one_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[VARG0]] : tensor<3x4xf16>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_1]], %[[VARG0]] : tensor<3x4xf16>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @divide_of_one_f16(%1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %0 = stablehlo.constant dense<1.0> : tensor<3x4xf16>
     %r = "stablehlo.divide"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
@@ -192,9 +206,11 @@ func.func public @divide_of_one_f16(%1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @multiply(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG2]] : tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @multiply(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.multiply"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -204,9 +220,11 @@ func.func public @multiply(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<
 
 // CHECK-LABEL: func.func public @multiply_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG2]] : tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @multiply_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.multiply"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -255,9 +273,11 @@ func.func public @multiply_by_a_power_of_two(%0: tensor<3x4xf32>) -> (tensor<3x4
 
 // CHECK-LABEL: func.func public @multiply_by_a_power_of_two_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[VARG0]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[VARG0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @multiply_by_a_power_of_two_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %1 = stablehlo.constant dense<0.25> : tensor<3x4xf16>
     %r = "stablehlo.multiply"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
@@ -268,9 +288,11 @@ func.func public @multiply_by_a_power_of_two_f16(%0: tensor<3x4xf16>) -> (tensor
 
 // CHECK-LABEL: func.func public @multiply_by_itself(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG0]] : tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @multiply_by_itself(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 %r = stablehlo.multiply %0, %0 : tensor<3x4xf32> return %r : tensor<3x4xf32>
 }
@@ -279,9 +301,11 @@ func.func public @multiply_by_itself(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @multiply_by_itself_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG0]] : tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @multiply_by_itself_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 %r = stablehlo.multiply %0, %0 : tensor<3x4xf16> return %r : tensor<3x4xf16>
 }
@@ -290,6 +314,7 @@ func.func public @multiply_by_itself_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16
 
 // CHECK-LABEL: func.func public @multiply_of_complex_numbers(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
@@ -301,7 +326,8 @@ func.func public @multiply_by_itself_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16
 // CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[V7]] : tensor<3x4xcomplex<f32>>
 // CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.real %[[V8]] : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xf32>
 // CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[V0]] : tensor<f32>
-// CHECK: return %[[V9]], %[[V10]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V10]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V9]], %[[V11]] : tensor<3x4xf32>, tensor<f32>
 func.func public @multiply_of_complex_numbers(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 %z = stablehlo.complex %0, %1 : tensor<3x4xcomplex<f32>> %w = stablehlo.multiply %z, %z : tensor<3x4xcomplex<f32>> %r = stablehlo.real %w : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xf32> return %r : tensor<3x4xf32>
 }
@@ -310,11 +336,13 @@ func.func public @multiply_of_complex_numbers(%0: tensor<3x4xf32>, %1: tensor<3x
 
 // CHECK-LABEL: func.func public @power_cube(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<3.000000e+00> : tensor<3x4xf32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST]] : tensor<3x4xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<3.000000e+00> : tensor<3x4xf32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST_0]] : tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V3]] : tensor<3x4xf32>, tensor<f32>
 func.func public @power_cube(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %1 = stablehlo.constant dense<3.0> : tensor<3x4xf32>
     %r = "stablehlo.power"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
@@ -325,11 +353,13 @@ func.func public @power_cube(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @power_cube_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<3.000000e+00> : tensor<3x4xf16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST]] : tensor<3x4xf16>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<3.000000e+00> : tensor<3x4xf16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST_0]] : tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V3]] : tensor<3x4xf16>, tensor<f32>
 func.func public @power_cube_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %1 = stablehlo.constant dense<3.0> : tensor<3x4xf16>
     %r = "stablehlo.power"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
@@ -375,11 +405,13 @@ func.func public @power_of_a_variable_exponent_f16(%0: tensor<3x4xf16>, %1: tens
 
 // CHECK-LABEL: func.func public @power_reciprocal(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<-1.000000e+00> : tensor<3x4xf32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST_0]] : tensor<3x4xf32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<-1.000000e+00> : tensor<3x4xf32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST_1]] : tensor<3x4xf32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @power_reciprocal(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %1 = stablehlo.constant dense<-1.0> : tensor<3x4xf32>
     %r = "stablehlo.power"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
@@ -390,11 +422,13 @@ func.func public @power_reciprocal(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @power_reciprocal_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<-1.000000e+00> : tensor<3x4xf16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST_0]] : tensor<3x4xf16>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<-1.000000e+00> : tensor<3x4xf16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST_1]] : tensor<3x4xf16>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @power_reciprocal_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %1 = stablehlo.constant dense<-1.0> : tensor<3x4xf16>
     %r = "stablehlo.power"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
@@ -440,10 +474,12 @@ func.func public @power_seventh_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @power_square(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<3x4xf32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST]] : tensor<3x4xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<3x4xf32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST_0]] : tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @power_square(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %1 = stablehlo.constant dense<2.0> : tensor<3x4xf32>
     %r = "stablehlo.power"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
@@ -454,10 +490,12 @@ func.func public @power_square(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @power_square_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<3x4xf16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST]] : tensor<3x4xf16>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<3x4xf16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.power %[[VARG0]], %[[VCST_0]] : tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @power_square_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %1 = stablehlo.constant dense<2.0> : tensor<3x4xf16>
     %r = "stablehlo.power"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
@@ -510,7 +548,8 @@ func.func public @power_square_root_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>
 
 // CHECK-LABEL: func.func public @rsqrt(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.sqrt %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.reduce_precision %[[V0]], format = e8m0 : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
@@ -518,8 +557,9 @@ func.func public @power_square_root_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.rsqrt %[[V3]] : tensor<3x4xf32>
 // CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V4]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[V1]] : tensor<f32>
-// CHECK: return %[[V6]], %[[V7]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[V1]] : tensor<f32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V7]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V6]], %[[V8]] : tensor<3x4xf32>, tensor<f32>
 func.func public @rsqrt(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.rsqrt"(%0) : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
@@ -542,7 +582,8 @@ func.func public @rsqrt(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 // CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
 // CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.rsqrt %[[V8]] : tensor<3x4xf16>
 // CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[V1]] : tensor<f32>
-// CHECK: return %[[V9]], %[[V10]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V10]], %[[VCST_0]] : tensor<f32>
+// CHECK: return %[[V9]], %[[V11]] : tensor<3x4xf16>, tensor<f32>
 func.func public @rsqrt_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.rsqrt"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>

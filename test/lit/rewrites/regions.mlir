@@ -440,11 +440,13 @@ func.func public @reduce_multiply_f16(%0: tensor<3x6xf16>) -> (tensor<3xf16>) {
 
 // CHECK-LABEL: func.func public @reduce_multiply_few(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x3xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[VARG0]] init: %[[VCST]]) applies stablehlo.multiply across dimensions = [1] : (tensor<3x3xf32>, tensor<f32>) -> tensor<3xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[VARG0]] init: %[[VCST_0]]) applies stablehlo.multiply across dimensions = [1] : (tensor<3x3xf32>, tensor<f32>) -> tensor<3xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V2]] : tensor<3xf32>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V3]] : tensor<3xf32>, tensor<f32>
 func.func public @reduce_multiply_few(%0: tensor<3x3xf32>) -> (tensor<3xf32>) {
     %1 = stablehlo.constant dense<1.0> : tensor<f32>
     %r = "stablehlo.reduce"(%0, %1) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %c = stablehlo.multiply %a, %b : tensor<f32> stablehlo.return %c : tensor<f32> }) {dimensions = array<i64: 1>} : (tensor<3x3xf32>, tensor<f32>) -> (tensor<3xf32>)
@@ -455,11 +457,13 @@ func.func public @reduce_multiply_few(%0: tensor<3x3xf32>) -> (tensor<3xf32>) {
 
 // CHECK-LABEL: func.func public @reduce_multiply_few_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x3xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[VARG0]] init: %[[VCST]]) applies stablehlo.multiply across dimensions = [1] : (tensor<3x3xf16>, tensor<f16>) -> tensor<3xf16>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[VARG0]] init: %[[VCST_0]]) applies stablehlo.multiply across dimensions = [1] : (tensor<3x3xf16>, tensor<f16>) -> tensor<3xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V2]] : tensor<3xf16>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V2]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V3]] : tensor<3xf16>, tensor<f32>
 func.func public @reduce_multiply_few_f16(%0: tensor<3x3xf16>) -> (tensor<3xf16>) {
     %1 = stablehlo.constant dense<1.0> : tensor<f16>
     %r = "stablehlo.reduce"(%0, %1) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.multiply %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {dimensions = array<i64: 1>} : (tensor<3x3xf16>, tensor<f16>) -> (tensor<3xf16>)
@@ -582,14 +586,16 @@ func.func public @reduce_window_maximum_f16(%0: tensor<3x6xf16>) -> (tensor<3x3x
 
 // CHECK-LABEL: func.func public @reduce_window_multiply(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x6xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x3xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.reduce_window"(%[[VARG0]], %[[VCST]]) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.reduce_window"(%[[VARG0]], %[[VCST_0]]) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V2]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[VARG3]] : tensor<f32>
+// CHECK: stablehlo.return %[[V3]] : tensor<f32>
 // CHECK: }) : (tensor<3x6xf32>, tensor<f32>) -> tensor<3x3xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x3xf32>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x3xf32>, tensor<f32>
 func.func public @reduce_window_multiply(%0: tensor<3x6xf32>) -> (tensor<3x3xf32>) {
     %1 = stablehlo.constant dense<1.0> : tensor<f32>
     %r = "stablehlo.reduce_window"(%0, %1) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %c = stablehlo.multiply %a, %b : tensor<f32> stablehlo.return %c : tensor<f32> }) {window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>} : (tensor<3x6xf32>, tensor<f32>) -> (tensor<3x3xf32>)
@@ -600,14 +606,16 @@ func.func public @reduce_window_multiply(%0: tensor<3x6xf32>) -> (tensor<3x3xf32
 
 // CHECK-LABEL: func.func public @reduce_window_multiply_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x6xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.reduce_window"(%[[VARG0]], %[[VCST]]) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.reduce_window"(%[[VARG0]], %[[VCST_0]]) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
 // CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f16>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f16>):
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[VARG3]] : tensor<f16>
-// CHECK: stablehlo.return %[[V2]] : tensor<f16>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[VARG3]] : tensor<f16>
+// CHECK: stablehlo.return %[[V3]] : tensor<f16>
 // CHECK: }) : (tensor<3x6xf16>, tensor<f16>) -> tensor<3x3xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
-// CHECK: return %[[V0]], %[[V1]] : tensor<3x3xf16>, tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V0]], %[[V2]] : tensor<3x3xf16>, tensor<f32>
 func.func public @reduce_window_multiply_f16(%0: tensor<3x6xf16>) -> (tensor<3x3xf16>) {
     %1 = stablehlo.constant dense<1.0> : tensor<f16>
     %r = "stablehlo.reduce_window"(%0, %1) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.multiply %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>} : (tensor<3x6xf16>, tensor<f16>) -> (tensor<3x3xf16>)
