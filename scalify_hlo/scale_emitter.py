@@ -120,9 +120,17 @@ class ScaleEmitter(OperationEmitter):
                 return self.scale_op("multiply", root, root)
             rest, last = numerators[:-1], numerators[-1]
             return self.scale_op("multiply", *(self.scale_value(_power_product(part)) for part in (rest, [last])))
-        return self.scale_op(
-            "divide", self.scale_value(_power_product(numerators)), self.divisor(_power_product(denominators))
-        )
+        if len(numerators) + len(denominators) <= 2:
+            return self.scale_op(
+                "divide", self.scale_value(_power_product(numerators)), self.divisor(_power_product(denominators))
+            )
+        # Products and quotients in turns: s^2 may leave the range of f32 where s^2/t does not.
+        if len(numerators) > len(denominators):
+            rest = _power_product(numerators[:-1]) / _power_product(denominators)
+            return self.scale_op("multiply", self.scale_value(rest), self.scale_value(_power_product(numerators[-1:])))
+        last = _power_product(denominators[-1:])
+        rest = _power_product(numerators) / _power_product(denominators[:-1])
+        return self.scale_op("divide", self.scale_value(rest), self.divisor(last))
 
     def divisor(self, scale: Scale) -> ir.Value:
         """The scale as a value that is never 0: a zero scale must not divide (its data are zeros)."""

@@ -256,3 +256,29 @@ func.func public @main(%x: tensor<4x{element}>) -> tensor<4x{element}> {{
   return %1 : tensor<4x{element}>
 }}"""
     check_program(text)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_product_of_scales_that_leaves_f32_before_it_is_divided(sign: int) -> None:
+    """(y / x) y, scales 2^65 and 2^60: s^2 was formed before it was divided by t; the scale was infinite."""
+    rewritten = rewrite_module("""
+func.func public @main(%x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = stablehlo.divide %y, %x : tensor<4xf16>
+  %1 = stablehlo.multiply %0, %y : tensor<4xf16>
+  return %1 : tensor<4xf16>
+}""")
+    ones = np.ones(4, np.float16)
+    scales = [np.asarray(np.ldexp(1.0, sign * exponent), np.float32) for exponent in (60, 65)]
+    data, scale = run_on_xla(rewritten, [ones, scales[0], ones, scales[1]])
+    np.testing.assert_array_equal(data.astype(np.float64) * float(scale), np.ldexp(np.ones(4), sign * 70))
+
+
+def test_the_scale_of_a_result_is_never_zero() -> None:
+    """The square of a tensor of zeros had scale 2^-252, that is 0; as an argument of the next call it divides."""
+    rewritten = rewrite_module("""
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}""")
+    data, scale = run_on_xla(rewritten, [np.zeros(4, np.float32), np.asarray(2.0**-126, np.float32)])
+    assert scale == np.float32(2.0**-126) and not data.any()
