@@ -156,8 +156,14 @@ def monotone(
 
 
 def contracting(x: Bounded, function: Callable[[Floats], Floats], lipschitz: float, most: float) -> Bounded:
-    """A bounded function of values, with scale 1: errors grow by `lipschitz` at most, and are never above `most`."""
-    return rounded(function(x.value), np.minimum(lipschitz * x.error, most), 0.0, 0)
+    """A bounded function of values, with scale 1: errors grow by `lipschitz` at most, and are never above `most`.
+
+    Of what may be infinite, the sine may be NaN.
+    """
+    with np.errstate(invalid="ignore"):
+        has_limit = not np.isnan(function(np.array(np.inf)))
+    error = np.minimum(lipschitz * x.error, most)
+    return rounded(function(x.value), np.where(np.isinf(x.error) & (not has_limit), np.inf, error), 0.0, 0)
 
 
 # --- sums -----------------------------------------------------------------------------------------------------
