@@ -258,7 +258,8 @@ def finish_combined(
         data = r.emit.unscale_by(value, scale)
     info = r.result_info(index)
     r.emit.scope.cache["unscaled", data, scale, info.element] = value
-    if scale.factors and info.rank and not info.is_complex and r.name in ("stablehlo.add", "stablehlo.subtract"):
+    static = info.rank and info.is_static and not info.is_complex
+    if static and scale.factors and r.name in ("stablehlo.add", "stablehlo.subtract"):
         r.rewriter.sums.append(noted(r.op, data.owner.operation))
     r.result(scale, moments, index=index, data=data)
 

@@ -138,11 +138,19 @@ class Scale:
         return self.rooted(2)
 
     def rooted(self, degree: int) -> "tuple[Scale, Scale]":
-        """(root, rest) with root^degree * rest = self; the powers in rest are 0, 1 and, for a third root, -1."""
-        # The nearest multiple: a rest of s^2 would leave the range of f32 where s^-1 does not.
+        """(root, rest) with root^degree * rest = self; the powers in rest are 0, 1 and -1.
+
+        A rest of s^2 would leave the range of f32 where s^-1 does not, and a rest of s t where s / t does not: the odd
+        powers of a square root are rounded down and up in turns.
+        """
         half = (degree - 1) // 2
         exponent = math.floor((self.exponent + half) / degree)
-        root = Scale(exponent, _drop_zeros((s, (p + half) // degree) for s, p in self.factors))
+        powers: list[tuple[Symbol, int]] = []
+        up = 0
+        for symbol, power in self.factors:
+            powers.append((symbol, (power + (up if degree == 2 else half)) // degree))
+            up ^= power % 2
+        root = Scale(exponent, _drop_zeros(powers))
         return root, self / root**degree
 
     def __str__(self) -> str:

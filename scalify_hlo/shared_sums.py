@@ -18,7 +18,10 @@ _TERMINATORS = frozenset({"func.return", "stablehlo.return"})
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum on values and its quotient by a scale, the data; with their hashes, which outlive them."""
+    """A sum of static shape on values and its quotient by a scale, the data; with their hashes, which outlive them.
+
+    Of other shapes, operations between the two read the sum's size.
+    """
 
     sum: ir.Operation
     quotient: ir.Operation
@@ -49,6 +52,8 @@ def _share(sum_: ir.Operation, quotient: ir.Operation) -> None:
         return
     divisor = quotient.operands[1]
     name, type_ = quotient.name, quotient.results[0].type
+    if any(value.type != type_ for value in (*sum_.operands, divisor)):
+        return  # more is known of the shape of one than of another
     with ir.InsertionPoint(quotient), quotient.location:
         terms = [ir.Operation.create(name, [type_], [term, divisor]).results[0] for term in sum_.operands]
         data = ir.Operation.create(sum_.name, [type_], terms).results[0]
