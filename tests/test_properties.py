@@ -4,8 +4,11 @@ f32: the original's bits, on the reference interpreter, but for elements that da
 smaller than the smallest normal number times that scale. f16, with scales at which f16 cannot hold the values: within
 the error bound of `tests.graphs.bounds` around the exact value.
 
-SCALIFY_PROPERTY_EXAMPLES sets how many programs each test draws: 2,000 by default. The largest run so far drew 7,500
-for each of the two tests (2,500 with each of --hypothesis-seed=1 to 3), without a failure.
+SCALIFY_PROPERTY_EXAMPLES sets how many programs each test draws: 2,000 by default. The largest run so far, 5,000 for
+each test with each of --hypothesis-seed=201 to 210, drew 50,000 programs in f32 and more than 40,000 in f16 (two seeds
+ended at a fault). It found three faults of the rewriter, scales of results that were 0, or infinite because a product
+was formed before a quotient or before its root was taken, and one of the bounds; all are mended, and the run has not
+been repeated as a whole since.
 """
 
 import os
