@@ -57,13 +57,10 @@ def _share(sum_: ir.Operation, quotient: ir.Operation) -> None:
     with ir.InsertionPoint(quotient), quotient.location:
         terms = [ir.Operation.create(name, [type_], [term, divisor]).results[0] for term in sum_.operands]
         data = ir.Operation.create(sum_.name, [type_], terms).results[0]
-    quotient.results[0].replace_all_uses_with(data)
-    if others:
         # What is written to memory anyhow is read again, not computed again.
-        with ir.InsertionPoint(quotient), quotient.location:
-            value = ir.Operation.create("stablehlo.multiply", [type_], [data, divisor]).results[0]
-        quotient.erase()
+        value = ir.Operation.create("stablehlo.multiply", [type_], [data, divisor]).results[0] if others else None
+    quotient.results[0].replace_all_uses_with(data)
+    quotient.erase()
+    if value is not None:
         sum_.results[0].replace_all_uses_with(value)
-    else:
-        quotient.erase()
     sum_.erase()
