@@ -273,6 +273,21 @@ func.func public @main(%x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
     np.testing.assert_array_equal(data.astype(np.float64) * float(scale), np.ldexp(np.ones(4), sign * 70))
 
 
+@pytest.mark.parametrize("exponents", [(65, 65), (-65, -65), (65, 63)])
+def test_product_of_scales_that_leaves_f32_before_its_root_is_taken(exponents: tuple[int, int]) -> None:
+    """sqrt(x y): s t was formed before its root was taken; the scale was infinite, or 0."""
+    rewritten = rewrite_module("""
+func.func public @main(%x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = stablehlo.multiply %x, %y : tensor<4xf16>
+  %1 = stablehlo.sqrt %0 : tensor<4xf16>
+  return %1 : tensor<4xf16>
+}""")
+    ones = np.ones(4, np.float16)
+    s, t = (np.asarray(np.ldexp(1.0, exponent), np.float32) for exponent in exponents)
+    data, scale = run_on_xla(rewritten, [ones, s, ones, t])
+    np.testing.assert_array_equal(data.astype(np.float64) * float(scale), np.ldexp(np.ones(4), sum(exponents) // 2))
+
+
 def test_the_scale_of_a_result_is_never_zero() -> None:
     """The square of a tensor of zeros had scale 2^-252, that is 0; as an argument of the next call it divides."""
     rewritten = rewrite_module("""
