@@ -53,7 +53,7 @@ def multiply(r: OpRewrite) -> None:
             x = r.scaled(i)
             return _pass_through(r, x, x.scale.shifted(exponent), _weight(r, i, 1 - i))
     x, y = r.scaled(0), r.scaled(1)
-    if _leaves_range(x.scale * y.scale):
+    if _is_high_power(x.scale * y.scale):
         return on_values(r)
     weight = _weight(r, 0, 1) or _weight(r, 1, 0)
     squared = x.data == y.data and not r.info(0).is_complex
@@ -111,7 +111,7 @@ def _is_from_outside(data: ir.Value) -> bool:
     return True
 
 
-def _leaves_range(scale: Scale) -> bool:
+def _is_high_power(scale: Scale) -> bool:
     """Whether a scale is so high a power of another that it leaves the range of f32."""
     return scale.degree > _LARGEST_POWER
 
@@ -187,7 +187,7 @@ def divide(r: OpRewrite) -> None:
         x = r.scaled(0)
         return _pass_through(r, x, x.scale.shifted(-exponent))
     x, y = r.scaled(0), r.scaled(1)
-    if _leaves_range(x.scale / y.scale):
+    if _is_high_power(x.scale / y.scale):
         return on_values(r)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)

@@ -41,7 +41,7 @@ class OpRewrite:
     inputs: per operand its scaled form, None where the operand is plain.
     """
 
-    __slots__ = ("_result", "after_op", "emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
+    __slots__ = ("_plain", "_result", "after_op", "emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
 
     def __init__(self, rewriter: "Rewriter", op: ir.Operation, name: str, inputs: list[ScaledValue | None]):
         self.rewriter = rewriter
@@ -52,6 +52,7 @@ class OpRewrite:
         self.erased = False
         self.after_op: ir.InsertionPoint | None = None
         self._result: TensorInfo | None = None  # of result 0
+        self._plain: dict[int, ir.Value] = {}  # plain operands that have been replaced, as they were
         self.on_values = False  # the operation computes on unscaled values (see `combined`)
 
     # --- operands ---------------------------------------------------------------------------------------------
@@ -60,15 +61,21 @@ class OpRewrite:
         """The scaled form of operand `index`; a plain operand gets a constant scale from what is known of it."""
         found = self.inputs[index]
         if found is None:
-            found = self.rewriter.as_scaled(self.op.operands[index])
+            found = self.rewriter.as_scaled(self._original(index))
         return found
+
+    def _original(self, index: int) -> ir.Value:
+        """Operand `index` as it was before `set_operand`, if it is plain."""
+        return self._plain[index] if index in self._plain else self.op.operands[index]
 
     def operand(self, index: int) -> ir.Value:
         """The SSA value of operand `index` as it is now."""
         return self.op.operands[index]
 
     def set_operand(self, index: int, value: ir.Value) -> None:
-        """Replace operand `index`."""
+        """Replace operand `index`. What `scaled` and `plain` say of it stays as it was."""
+        if self.inputs[index] is None:
+            self._plain.setdefault(index, self.op.operands[index])
         self.op.operands[index] = value
 
     def info(self, index: int) -> TensorInfo:
@@ -86,15 +93,17 @@ class OpRewrite:
     def plain(self, index: int, element: str | None = None) -> ir.Value:
         """The value of operand `index`, data * scale; in `element`, by default a type wide enough for it."""
         found = self.inputs[index]
-        value = self.op.operands[index]
         if found is None:
+            value = self._original(index)
             info = tensor_info(value.type)
             return self.emit.convert(value, element or wide_element(info.element)) if info.is_float else value
         return unscaled(self.rewriter, found, element=element)
 
     def splat(self, index: int) -> float | None:
         """The number that all elements of a plain operand equal, if known."""
-        return None if self.inputs[index] is not None else self.rewriter.facts_of(self.op.operands[index]).splat
+        if self.inputs[index] is not None:
+            return None
+        return self.rewriter.facts_of(self._original(index)).splat
 
     def attribute_ints(self, name: str) -> list[int]:
         """An integer array attribute; [] when absent."""
@@ -276,6 +285,8 @@ class OpRewrite:
 
     def through_plain(self) -> None:
         """Compute the operation on recombined values, in its own element types; float results are plain."""
+        for i, value in self._plain.items():
+            self.op.operands[i] = value
         for i, found in enumerate(self.inputs):
             if found is not None:
                 self.set_operand(i, self.plain(i, self.info(i).element))
@@ -313,7 +324,7 @@ class OpRewrite:
         for i, member in zip(indices, members, strict=True):
             data = self.bring(member, scale)
             if data != self.op.operands[i]:
-                self.op.operands[i] = data
+                self.set_operand(i, data)
         return scale
 
     def smallest(self) -> Scale:

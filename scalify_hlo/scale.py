@@ -170,6 +170,12 @@ def largest(trials: Iterable[Trials]) -> Trials:
     return max(a), max(b), max(c)
 
 
+def smallest(trials: Iterable[Trials]) -> Trials:
+    """The trials of the minimum of scales."""
+    a, b, c = zip(*trials, strict=True)
+    return min(a), min(b), min(c)
+
+
 def round_log2(log2: float, rounding: Literal["down", "nearest", "up", "none"]) -> float:
     """Round the logarithm of a scale, so that the scale becomes a power of two."""
     match rounding:

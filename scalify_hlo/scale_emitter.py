@@ -9,7 +9,7 @@ from typing import Any
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.operation_emitter import OperationEmitter
-from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, largest
+from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, largest, smallest
 from scalify_hlo.scopes import At, Scope
 from scalify_hlo.types import tensor_info
 
@@ -216,7 +216,8 @@ class ScaleEmitter(OperationEmitter):
             safe = name == "maximum" or all(positive)
             bounds = [scale.least for scale in distinct if name == "maximum"]
             least = max(SMALLEST_EXPONENT, *bounds) if bounds else SMALLEST_EXPONENT
-            trials = largest(scale.trials for scale in distinct) if name == "maximum" else distinct[0].trials
+            choose = largest if name == "maximum" else smallest
+            trials = choose(scale.trials for scale in distinct)
             found = self.as_scale(result, positive=safe, depth=scope.depth, least=least, trials=trials)
             scope.cache[key] = found
             if name == "maximum":

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scalify_hlo import registry, rewrite_module
-from scalify_hlo.oprewrite import OpRewrite
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.scale import ONE
 from tests.support import check_program, check_range
@@ -111,3 +111,29 @@ def test_a_wrong_integer_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
             typed(PRODUCT, "f32"),
             [np.ones((4, 8), np.float32), np.ones((8, 3), np.float32), np.arange(4, dtype=np.int32)],
         )
+
+
+def test_a_rule_that_gives_up_halfway_leaves_its_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule may replace operands and then find that it has no scale: 56 x came out as 0.875 x."""
+    registry.load()
+    monkeypatch.setitem(registry._rules, "stablehlo.remainder", registry.rules()["stablehlo.remainder"])
+
+    @registry.rule("remainder", family="homogeneous", law="wrong", scale="s", replace=True)
+    def _halfway(r: OpRewrite) -> None:
+        x, y = r.scaled(0), r.scaled(1)
+        r.set_operand(0, x.data)
+        r.set_operand(1, y.data)
+        assert r.scaled(0).data == x.data
+        assert r.scaled(1).scale == y.scale
+        raise UnsupportedError("no scale after all")
+
+    check_program(
+        """
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c = stablehlo.constant dense<56.0> : tensor<4xf32>
+    %0 = stablehlo.remainder %x, %c : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }""",
+        [np.array([60.0, -3.0, 57.5, 1000.0], np.float32)],
+        options=ScalifyOptions(on_unsupported="unscale"),
+    )
