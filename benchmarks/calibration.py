@@ -31,10 +31,15 @@ _DIRECTIONS = ("forward", "backward")
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """Counts over some tensors. Those that are all zeros are in no count but `zeros`."""
+    """Counts over some tensors.
+
+    Those that are all zeros, or zeros but for rounding (the sum of a normalised gradient), count as `zeros` and `noise`
+    alone.
+    """
 
     tensors: int
     zeros: int
+    noise: int
     # Share within 2^-8..2^8 of unit RMS; the same of the tensors whose data the rewritten program needs.
     within: float
     within_used: float
@@ -48,13 +53,14 @@ class Summary:
 
 def summary(tensors: Iterable[Tensor]) -> Summary:
     """Counts over `tensors`."""
-    found = list(tensors)
+    every = list(tensors)
+    found = [t for t in every if not t.is_noise]
     sizes = [t.log2_rms for t in found if t.log2_rms is not None]
     used = [t.log2_rms for t in found if t.log2_rms is not None and t.used]
     return Summary(
-        len(sizes), len(found) - len(sizes), _share(sizes), _share(used), sum(t.overflows for t in found),
-        sum(t.underflows for t in found), min(sizes, default=0.0), median(sizes or [0.0]),
-        max(sizes, default=0.0),
+        len(sizes), len(found) - len(sizes), len(every) - len(found), _share(sizes), _share(used),
+        sum(t.overflows for t in found), sum(t.underflows for t in found),
+        min(sizes, default=0.0), median(sizes or [0.0]), max(sizes, default=0.0),
     )  # fmt: skip
 
 
@@ -122,7 +128,8 @@ def layer_means(tensors: Sequence[Tensor], direction: str) -> dict[int, float]:
 # --- tables -------------------------------------------------------------------------------------------------------
 
 _COUNTS = (
-    "tensors", "zeros", "in 2^±8", "in 2^±8, used", "f16 overflow", "f16 underflow", "lowest", "median", "highest",
+    "tensors", "zeros", "noise", "in 2^±8", "in 2^±8, used", "f16 overflow", "f16 underflow",
+    "lowest", "median", "highest",
 )  # fmt: skip
 
 
@@ -138,8 +145,8 @@ def grouped(tensors: Sequence[Tensor], title: str, key: Callable[[Tensor], Any])
 
 def _cells(s: Summary) -> tuple[str, ...]:
     return (
-        f"{s.tensors}", f"{s.zeros}", f"{s.within:.1%}", f"{s.within_used:.1%}", f"{s.overflow}", f"{s.underflow}",
-        f"{s.lowest:.1f}", f"{s.median:.1f}", f"{s.highest:.1f}",
+        f"{s.tensors}", f"{s.zeros}", f"{s.noise}", f"{s.within:.1%}", f"{s.within_used:.1%}",
+        f"{s.overflow}", f"{s.underflow}", f"{s.lowest:.1f}", f"{s.median:.1f}", f"{s.highest:.1f}",
     )  # fmt: skip
 
 

@@ -26,6 +26,8 @@ from scalify_hlo.registry import rules
 Scales = Literal["rms", "one"]
 # f16: smallest normal exponent, and largest number.
 F16_LOW, F16_LARGEST = -14, 65504.0
+# Relative errors above this are of tensors whose value is zero but for rounding.
+_NOISE = 8.0
 LEARNING_RATE = np.float32(1e-3)
 
 
@@ -68,6 +70,11 @@ class Tensor:
     error: float | None
 
     @property
+    def is_noise(self) -> bool:
+        """Nothing but rounding errors of its operands: it is far smaller in f64 than in the program's own types."""
+        return self.wrong == 0 and self.error is not None and self.error > _NOISE
+
+    @property
     def overflows(self) -> bool:
         """Has elements that f16 cannot hold."""
         return self.wrong > 0 or (self.log2_largest is not None and 2**self.log2_largest > F16_LARGEST)
@@ -105,7 +112,7 @@ def measure(model: Model, dtype: str, scales: Scales, *, steps: int = 1,
     step = jax.jit(lambda state, batch, rate: adam(model.loss, state, batch, rate))
     text = jax.export.export(step)(*jax.tree.map(spec, arguments)).mlir_module()
     original = as_module(text)
-    names, operands = _number(original)
+    names, kinds, operands = _number(original)
     rewritten = as_module(original.operation.get_asm(enable_debug_info=True))
     rewrite_module(rewritten, dataclasses.replace(options, mark_tensors=True))
 
@@ -122,7 +129,7 @@ def measure(model: Model, dtype: str, scales: Scales, *, steps: int = 1,
 
     reference = _Reference()
     true = Eager(promote_to_f64(original), reference)([_value(split) for split in splits])
-    recorder = _Recorder(reference, names, operands, _used(rewritten))
+    recorder = _Recorder(reference, names, kinds, operands, _used(rewritten))
     recorder.arguments = {spec.name: _value(split) for spec, split in zip(plain.arguments, splits, strict=True)}
     program.observer = recorder
     results = program(inputs)
@@ -158,18 +165,23 @@ def _value(split: Split) -> Any:
 # --- names --------------------------------------------------------------------------------------------------------
 
 
-def _number(module: ir.Module) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Give every operation a location of its own, "#12"; what each was called, and where its operands come from."""
+def _number(module: ir.Module) -> tuple[dict[str, str], dict[str, str], dict[str, list[str]]]:
+    """Give every operation a location of its own, "#12".
+
+    Returns what each was called, which operation it is, and where its operands come from.
+    """
     names: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     operands: dict[str, list[str]] = {}
     with module.context:
         for i, op in enumerate(operations(module)):
             key = f"#{i}"
             names[key] = own_name(op)
+            kinds[key] = op.name.removeprefix("stablehlo.")
             op.location = ir.Location.name(key)
             sources = [v.location if isinstance(v.owner, ir.Block) else v.owner.location for v in op.operands]
             operands[key] = [source.name_str for source in sources if isinstance(source, ir.NameLoc)]
-    return names, operands
+    return names, kinds, operands
 
 
 _LAYER = re.compile(r"block_(\d+)|\['blocks'\]\[(\d+)\]")
@@ -217,10 +229,11 @@ def _fits(array: Any) -> bool:
 class _Recorder:
     """Takes the statistics of the marks that it sees."""
 
-    def __init__(self, reference: _Reference, names: dict[str, str], operands: dict[str, list[str]],
-                 used: "set[ir.Operation]"):  # fmt: skip
+    def __init__(self, reference: _Reference, names: dict[str, str], kinds: dict[str, str],
+                 operands: dict[str, list[str]], used: "set[ir.Operation]"):  # fmt: skip
         self.reference = reference
         self.names = names
+        self.kinds = kinds
         self.operands = operands
         self.used = used
         self.gaps: dict[str, float] = {}
@@ -240,7 +253,8 @@ class _Recorder:
         else:
             stack = [*(self.names.get(_key(call), "") for call in path), self.names.get(key, key)]
             name = "/".join(part for part in stack if part)
-            true = self._true(key, data)
+            # Not of a conversion put beside it to compute it in f32.
+            true = self._true(key, data) if self.kinds.get(key) == operation else None
         tensor = self._tensor(op, operation, name, data, scale, true)
         where = (path, op)
         before = self.tensors.get(where)

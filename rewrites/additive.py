@@ -26,8 +26,8 @@ _FAR_EPSILON = 48
 # The root of a moving average's scale is kept above 2^this. Its square is still a normal f32, also times 1 - b^t: XLA
 # computes (a / s^2) / (1 - b^t) as a / (s^2 (1 - b^t)).
 _FLOOR = -48
-# log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated: sizes of gradients
-# vary, squares twice so.
+# log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated, after some steps
+# that double its scale: sizes of gradients vary, squares twice so.
 _SQUARES = 4
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3
@@ -125,15 +125,17 @@ def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledV
     """
     assert fresh.weight is not None
     growth = math.ceil(-math.log2(fresh.weight.number) / 2)
-    if fresh.moments.nonnegative and not r.info(0).is_narrow:
-        growth += _SQUARES
     average = ScaledValue(fresh.data, fresh.scale.shifted(growth), fresh.moments)
     state = y if fresh is x else x
     assert state.weight is not None
     # 0.95 times a state is no smaller than the state, or an average would halve its scale at every step.
     before = ScaledValue(state.data, state.scale, state.moments.times(1 / state.weight.number))
+    scale = r.common_scale((before, average))
+    if fresh.moments.nonnegative and not r.info(0).is_narrow:
+        # Sizes of gradients vary, squares twice so: the average moves down while it grows.
+        scale = r.emit.maximum([scale, r.emit.minimum([before.size.shifted(1), average.size.shifted(_SQUARES)])])
     # The floor keeps quotients of two averages of zeros from becoming 0/0: XLA computes (a/s)/(b/t) as a t / (s b).
-    scale = r.emit.maximum([r.common_scale((before, average)), Scale(_FLOOR)])
+    scale = r.emit.maximum([scale, Scale(_FLOOR)])
     bring_together(r, (0, 1), (x, y), scale)
     finish_combined(r, scale, relative(average, scale))
 

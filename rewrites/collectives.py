@@ -136,7 +136,7 @@ def _reduce(r: OpRewrite, kind: str) -> None:
             r.set_operand(i, r.emit.rescale(x.data, Scale(-exponent)))
             r.result(x.scale.shifted(exponent), moments.shifted(-exponent), index=i)
         else:
-            r.settled(x.scale, moments, index=i, slack=r.rewriter.options.slack)
+            r.settled(x.scale, moments, index=i, slack=r.rewriter.slack)
 
 
 # --- movement between devices ---------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: 
         # One value for the product, from which all that follows is computed.
         scale = r.emit.single(Scale(0, scale.factors)).shifted(scale.exponent)
     if not r.result_info().is_narrow:
-        return r.settled(scale, moments, slack=r.rewriter.options.slack)
+        return r.settled(scale, moments, slack=r.rewriter.slack)
     wide = r.rebuilt(list(r.op.operands), [r.emit.tensor_type(result.type, "f32")]).results[0]
     return r.accumulated(wide, growth(r, x.moments.rms * y.moments.rms, moments, count), scale, moments)
 
@@ -156,7 +156,7 @@ def unary_einsum(r: OpRewrite) -> None:
     x = r.scaled(0)
     moments = r.rewriter.moments(x.moments).summed(count)
     if not r.result_info().is_narrow:
-        return r.settled(x.scale, moments, slack=r.rewriter.options.slack)
+        return r.settled(x.scale, moments, slack=r.rewriter.slack)
     type_ = r.emit.tensor_type(r.op.results[0].type, "f32")
     wide = r.rebuilt([r.emit.convert(x.data, "f32")], [type_]).results[0]
     return r.accumulated(wide, growth(r, x.moments.rms, moments, count), x.scale, moments)
@@ -177,4 +177,4 @@ def fft(r: OpRewrite) -> None:
         count *= n
     inverse = "I" in str(r.op.attributes["fft_type"]).split("<")[-1].split(".")[-1].replace("type", "").split("F")[0]
     moments = Moments(count ** (-0.5 if inverse else 0.5) * x.moments.rms)
-    r.settled(x.scale, moments, slack=r.rewriter.options.slack)
+    r.settled(x.scale, moments, slack=r.rewriter.slack)

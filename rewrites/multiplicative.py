@@ -84,10 +84,9 @@ def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> 
     if r.rewriter.paper:
         return False
     size = power * math.log2(abs(number))
+    slack = r.rewriter.slack
     if r.result_info().is_narrow:
         slack = 0.0 if size == round(size) else _CONSTANT_SLACK_NARROW
-    else:
-        slack = r.rewriter.options.slack
     return abs(size) <= slack and abs(x.moments.log2 + size) <= slack
 
 

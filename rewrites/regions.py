@@ -119,7 +119,7 @@ def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
     if x.indifferent:
         return r.result(scale, moments, indifferent=True)
     if not r.result_info().is_narrow:
-        return r.settled(scale, moments, slack=1.5 * r.rewriter.options.slack)
+        return r.settled(scale, moments)
     # Accumulate in f32, multiply by the power of two, then round to the narrow type.
     return r.accumulated(widened(r).results[0], growth(r, known.rms, moments, count), scale, moments)
 

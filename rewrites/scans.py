@@ -50,7 +50,7 @@ def _running_sum(r: OpRewrite, scale: Scale, moments: Moments, indifferent: bool
         return
     if not r.result_info().is_narrow:
         for i in range(2):
-            r.settled(scale, summed, index=i, slack=r.rewriter.options.slack)
+            r.settled(scale, summed, index=i, slack=r.rewriter.slack)
         return
     # In f32: the power of two comes before the sum is rounded to the narrow type.
     exponent = round_log2(summed.log2, r.rewriter.options.rounding)

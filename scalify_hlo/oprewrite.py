@@ -210,7 +210,7 @@ class OpRewrite:
         growth = moments.log2
         narrow = self.result_info(index).is_narrow
         if slack is None:
-            slack = _SLACK_NARROW if narrow else 1.5 * self.rewriter.options.slack
+            slack = _SLACK_NARROW if narrow else 1.5 * self.rewriter.slack
         if narrow and growth < 0:
             # Data that are only estimated to be small are brought up part of the way: some may not be.
             growth = min(0.0, growth + HEADROOM)

@@ -27,6 +27,9 @@ from scalify_hlo.values import PlainFacts, ScaledValue
 if TYPE_CHECKING:
     from scalify_hlo.functions import FunctionTable
 
+# How far (log2) f32 data of a program with narrow types may come from unit scaling: one more operation is cheap beside
+# the conversions there, and many of these data end up in a narrow type.
+_SLACK_BESIDE_NARROW = 3.0
 # Operations whose regions may use values of the surrounding function.
 _CAPTURING = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if", "sdy.manual_computation"})
 
@@ -39,6 +42,8 @@ class Rewriter:
         self.options = options
         self.paper = options.rules == "paper"  # nothing is known of the values but their scales
         self.functions = functions
+        # How far data of types with the range of f32 may come from unit scaling; elementwise results half as far again.
+        self.slack = min(options.slack, _SLACK_BESIDE_NARROW) if functions.narrow else options.slack
         entry = function.regions[0].blocks[0]
         self.emit = Emitter(entry, function.location)
         self.scaled: dict[ir.Value, ScaledValue] = {}
