@@ -26,6 +26,8 @@ _FAR_EPSILON = 48
 # The root of a moving average's scale is kept above 2^this. Its square is still a normal f32, also times 1 - b^t: XLA
 # computes (a / s^2) / (1 - b^t) as a / (s^2 (1 - b^t)).
 _FLOOR = -48
+# log2 by which terms of uncertain size have to be larger to count: an update, and what a residual block adds.
+_UPDATE, _BLOCK = 6, 8
 # log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated, after some steps
 # that double its scale: sizes of gradients vary, squares twice so.
 _SQUARES = 4
@@ -189,7 +191,7 @@ def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
 
     The size of an update is estimated from all scales that its gradient is computed from. Were it counted in full, an
     estimate that is too large would become the scale of the state, and enter the next step's estimate. So it enters
-    with the slack as a margin: it counts for a state that starts as zeros, and else hardly. Not so for a state that the
+    with a margin: it counts for a state that starts as zeros, and else hardly. Not so for a state that the
     step also reads in a narrow type: many updates make it far larger than one.
     """
     if r.info(0).is_narrow or r.rewriter.paper or r.emit.scope.depth or x.scale.shape or y.scale.shape:
@@ -197,7 +199,7 @@ def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
     for state, update in ((x, y), (y, x)):
         is_state = isinstance(state.data.owner, ir.Block) and not isinstance(update.data.owner, ir.Block)
         if is_state and state.scale.factors != update.scale.factors:
-            margin = 0 if _is_narrowed(state.data) else r.rewriter.options.slack
+            margin = 0 if _is_narrowed(state.data) else _UPDATE
             return r.emit.maximum([state.size, update.size.shifted(-margin)])
     return None
 
@@ -207,7 +209,7 @@ def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
 
     Every block of a residual stream's backward pass is such an f. How much it adds is estimated from the scales of its
     weights; were the larger of the two taken, an estimate that is too large by 2 would be so by 2^L after L blocks.
-    All types bear data that are 2^8 (the slack) larger than estimated, f16 not more.
+    All types bear data that are 2^8 larger than estimated, f16 not more.
     """
     if r.rewriter.paper or x.scale.shape or y.scale.shape:
         return None
@@ -215,7 +217,7 @@ def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
         factors = stream.scale.factors
         single = len(factors) == 1 and factors[0][1] == 1 and block.scale.factors != factors
         if single and is_multiple(r.emit, block.scale, factors[0][0]):
-            return r.emit.maximum([stream.size, block.size.shifted(-r.rewriter.options.slack)])
+            return r.emit.maximum([stream.size, block.size.shifted(-_BLOCK)])
     return None
 
 

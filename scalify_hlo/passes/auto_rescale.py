@@ -36,6 +36,11 @@ _DESCRIPTIONS = {
 _MASKS = ("stablehlo.select", "stablehlo.multiply", "stablehlo.convert", "stablehlo.divide")
 
 
+# f16 data are rescaled to 2^-this: gradients have tails and spikes, and products with them in a branch longer ones. Ten
+# octaves of normal numbers remain below.
+_HEADROOM_F16 = 4
+
+
 @dataclasses.dataclass(frozen=True)
 class AutoRescale(Pass):
     """Rescale gradients by statistics of their data: in residual branches, at the logits, before the optimiser.
@@ -50,7 +55,7 @@ class AutoRescale(Pass):
     # (a softmax's gradient grows in training by more than static rules foresee), that of the logits, and those that
     # enter the optimiser (for state in f16: the paper's row #4).
     places: tuple[str, ...] = ("branches", "logits")
-    # What of the data becomes 1: the root mean square, or the largest magnitude.
+    # What of the data becomes 1: the root mean square (2^-4 in f16), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
@@ -171,8 +176,10 @@ def _rescale(module: ir.Module, value: ir.Value, statistic: str) -> None:
     scalar = emit.tensor_type((), "f32")
     with ip, location:
         data, scale = _composite(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
-        factor = _power_of_two(_magnitude(emit.convert(data, "f32"), statistic))
-        rescaled = emit.op("multiply", scalar, scale, factor)
+        size = _magnitude(emit.convert(data, "f32"), statistic)
+        if statistic == "l2" and tensor_info(value.type).element == "f16":
+            size = emit.op("multiply", scalar, size, emit.splat(scalar, 2.0**_HEADROOM_F16))
+        rescaled = emit.op("multiply", scalar, scale, _power_of_two(size))
         (result,) = _composite(module, "scalify.set_scaling", [value, rescaled], [value.type])
     for reader, i in readers:
         reader.operands[i] = result

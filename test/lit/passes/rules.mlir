@@ -5,7 +5,7 @@
 // A sum of 64 squares is 64 times one of them; of 64 zero-mean values it would be 8 times as large.
 // CHECK-LABEL: func.func @sum_of_squares(
 // CHECK: stablehlo.multiply {{.*}}scalify.scale = "s1^2 rms=1.73 mean=1 nonnegative"
-// CHECK: stablehlo.reduce{{.*}}scalify.scale = "s1^2 rms=65
+// CHECK: stablehlo.reduce{{.*}}scalify.scale = "2^6*s1^2 rms=1.02
 // PAPER-LABEL: func.func @sum_of_squares(
 // PAPER: stablehlo.multiply {{.*}}scalify.scale = "s1^2 rms=1"
 // PAPER: stablehlo.reduce{{.*}}scalify.scale = "2^3*s1^2 rms=1"

@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: func.func public @chlo_broadcast_add(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<3.906250e-03> : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.562500e-02> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG2]], dims = [1] : (tensor<4xf32>) -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG3]], %[[VCST]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V1]] : tensor<f32>
@@ -519,7 +519,7 @@ func.func public @chlo_broadcast_select_f16(%0: tensor<3x4xi1>, %1: tensor<4xf16
 
 // CHECK-LABEL: func.func public @chlo_broadcast_subtract(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4xf32> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<3.906250e-03> : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.562500e-02> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG2]], dims = [1] : (tensor<4xf32>) -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG3]], %[[VCST]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[V1]] : tensor<f32>
