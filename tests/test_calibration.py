@@ -124,3 +124,17 @@ def test_a_residual_stream_keeps_its_size_at_any_depth(dtype: str, scales: calib
         stream = [t.log2_rms for t in found if t.operation == "add" and t.direction == direction and t.elements == 1024]
         assert len(stream) >= 11
         assert max(stream) - min(stream) < 2
+
+
+def test_a_tensor_of_rounding_errors_counts_as_noise() -> None:
+    tensors = measure(_linear(), "f32", "rms").tensors
+    wrong = dataclasses.replace(tensors[-1], log2_rms=-20.0, error=1e6)
+    assert calibration.summary([*tensors, wrong]) == dataclasses.replace(calibration.summary(tensors), noise=1)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_gpt2_stays_near_unit_size(dtype: str) -> None:
+    """Forward, backward and Adam: 92 % of the f32 tensors, 95 % of the f16 ones were within 2^-8..2^8 once."""
+    found = calibration.summary(measure(MODELS["gpt2"](2), dtype, "rms").tensors)
+    assert found.within >= calibration.SHARE
+    assert found.overflow == found.underflow == 0

@@ -49,15 +49,19 @@ def checked(config: gpt2.GPT2Config, options: CheckOptions = CheckOptions()) -> 
     return check_modules(as_module(before), as_module(after), arguments_after(2, config), options)
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
-@pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
+# Dropout's random numbers take XLA most of a minute to compile: once is enough.
+_VARIANTS = pytest.mark.parametrize(
+    ("activation", "dropout"), [("gelu", 0.0), ("gelu", 0.1), ("silu", 0.0), ("relu", 0.0)]
+)
+
+
+@_VARIANTS
 def test_f32_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
     report = checked(dataclasses.replace(TINY, activation=activation, dropout=dropout))
     assert report.comparison.passed, report.comparison.table()
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
-@pytest.mark.parametrize("activation", ["gelu", "silu", "relu"])
+@_VARIANTS
 def test_f16_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
     """With layer normalisation in f32, where the original does not overflow and so has a rounding noise."""
     config = dataclasses.replace(TINY, activation=activation, dropout=dropout, dtype="float16", norm_dtype="float32")
@@ -115,7 +119,7 @@ def test_scales_of_results_are_powers_of_two() -> None:
             assert np.frexp(result.scale)[0] == 0.5, f"{result.name}: scale {result.scale}"
 
 
-@pytest.mark.parametrize("layers", [2, 6, 8])
+@pytest.mark.parametrize("layers", [2, 6])
 def test_data_stay_near_one_at_any_depth(layers: int) -> None:
     """Static rules must not drift with depth: the paper's implementation reaches 2^43 per two layers.
 
