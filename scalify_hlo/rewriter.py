@@ -45,7 +45,7 @@ class Rewriter:
         # How far data of types with the range of f32 may come from unit scaling; elementwise results half as far again.
         self.slack = min(options.slack, _SLACK_BESIDE_NARROW) if functions.narrow else options.slack
         entry = function.regions[0].blocks[0]
-        self.emit = Emitter(entry, function.location)
+        self.emit = Emitter(entry, function.location, narrow=functions.narrow)
         self.scaled: dict[ir.Value, ScaledValue] = {}
         self.facts = FactFinder(functions.called)
         self.dead: list[ir.Operation] = []

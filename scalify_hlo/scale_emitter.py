@@ -21,8 +21,10 @@ class NeedsScaleError(Exception):
 class ScaleEmitter(OperationEmitter):
     """Emits the arithmetic of scales."""
 
-    def __init__(self, entry: ir.Block, location: ir.Location):
+    def __init__(self, entry: ir.Block, location: ir.Location, *, narrow: bool):
+        """narrow: some data are of a type of less range than f32, and scales as far from 1 as f32 can hold."""
         super().__init__(entry, location)
+        self._narrow = narrow
         self.opened = 0  # how many open scales there have been
         self._symbols = 0
         # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
@@ -120,11 +122,12 @@ class ScaleEmitter(OperationEmitter):
                 return self.scale_op("multiply", root, root)
             rest, last = numerators[:-1], numerators[-1]
             return self.scale_op("multiply", *(self.scale_value(_power_product(part)) for part in (rest, [last])))
-        if len(numerators) + len(denominators) <= 2:
+        if not self._narrow or len(numerators) + len(denominators) <= 2:
             return self.scale_op(
                 "divide", self.scale_value(_power_product(numerators)), self.divisor(_power_product(denominators))
             )
-        # Products and quotients in turns: s^2 may leave the range of f32 where s^2/t does not.
+        # Products and quotients in turns: s^2 may leave the range of f32 where s^2/t does not. In programs of f32 scales
+        # are the sizes of f32 values, and XLA would take one and a half times as long to compile a whole step.
         if len(numerators) > len(denominators):
             rest = _power_product(numerators[:-1]) / _power_product(denominators)
             return self.scale_op("multiply", self.scale_value(rest), self.scale_value(_power_product(numerators[-1:])))
