@@ -126,8 +126,8 @@ class ScaleEmitter(OperationEmitter):
             return self.scale_op(
                 "divide", self.scale_value(_power_product(numerators)), self.divisor(_power_product(denominators))
             )
-        # Products and quotients in turns: s^2 may leave the range of f32 where s^2/t does not. In programs of f32 scales
-        # are the sizes of f32 values, and XLA would take one and a half times as long to compile a whole step.
+        # Products and quotients in turns: s^2 may leave the range of f32 where s^2/t does not. In programs of f32
+        # scales are sizes of f32 values, and XLA would take one and a half times as long to compile a whole step.
         if len(numerators) > len(denominators):
             rest = _power_product(numerators[:-1]) / _power_product(denominators)
             return self.scale_op("multiply", self.scale_value(rest), self.scale_value(_power_product(numerators[-1:])))

@@ -7,8 +7,8 @@ the error bound of `tests.graphs.bounds` around the exact value.
 SCALIFY_PROPERTY_EXAMPLES sets how many programs each test draws: 2,000 by default. The largest run so far, 5,000 for
 each test with each of --hypothesis-seed=201 to 210, drew 50,000 programs in f32 and more than 40,000 in f16 (two seeds
 ended at a fault). It found three faults of the rewriter, scales of results that were 0, or infinite because a product
-was formed before a quotient or before its root was taken, and one of the bounds. With these mended, seeds 201 to 204 and
-206 to 209 were run again, 40,000 programs in each type, and found none.
+was formed before a quotient or before its root was taken, and one of the bounds. With these mended, seeds 201 to 204
+and 206 to 209 were run again, 40,000 programs in each type, and found none.
 """
 
 import os
