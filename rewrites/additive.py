@@ -11,7 +11,7 @@ from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled, wide_element
 from scalify_hlo.registry import rule
-from scalify_hlo.scale import Scale
+from scalify_hlo.scale import FLOOR, Scale
 from scalify_hlo.shared_sums import noted
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
@@ -23,14 +23,13 @@ _GUARD = 2.0**-9
 _BELOW_EPSILON = 4
 # Nor is it made larger than it is known to be for an epsilon whose data it leaves below 2^this.
 _FAR_EPSILON = 48
-# The root of a moving average's scale is kept above 2^this. Its square is still a normal f32, also times 1 - b^t: XLA
-# computes (a / s^2) / (1 - b^t) as a / (s^2 (1 - b^t)).
-_FLOOR = -48
 # log2 by which terms of uncertain size have to be larger to count: an update, and what a residual block adds.
 _UPDATE, _BLOCK = 6, 8
 # log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated, after some steps
 # that double its scale: sizes of gradients vary, squares twice so.
 _SQUARES = 4
+# The data of an average in a type with the range of f32 may be this far from unit size (log2), of squares twice that.
+_AVERAGE = 6
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3
 
@@ -90,13 +89,14 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     cache = r.emit.scope.cache
     exponent = math.floor(scale.exponent / power)
     if key not in cache:
-        # A small power of two is not worth an operation.
-        kept = exponent if abs(exponent) * power > r.rewriter.options.slack else 0
-        cache[key] = (kept, r.emit.emitted_extremum("maximum", [Scale(kept, factors), Scale(_FLOOR)]))
+        # The power of two is part of it: a value at this scale was formed with it, so that it costs no operation.
+        average = Scale(exponent, factors)
+        known = average.least >= FLOOR.exponent
+        cache[key] = (exponent, average if known else r.emit.emitted_extremum("maximum", [average, FLOOR]))
     # The averages of g and of g^2 share one root.
     found, root = cache[key]
     rest = (exponent - found) * power
-    if abs(rest) <= 2 * r.rewriter.options.slack:  # of a square twice the slack
+    if abs(rest) <= 2 * _AVERAGE:
         return root**power, rest + scale.exponent - exponent * power
     return (root**power).shifted(rest), scale.exponent - exponent * power
 
@@ -114,8 +114,7 @@ def _wide_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledVal
     bring_together(r, (0, 1), (x, y), scale)
     moments = fresh.moments.times(1 / fresh.weight.number).shifted(offset)
     # In its first steps the average is smaller than that: (1 - b) g after one.
-    slack = r.rewriter.options.slack
-    finish_combined(r, scale, moments, slack=2 * slack, below=slack / 2)
+    finish_combined(r, scale, moments, slack=2 * _AVERAGE, below=_AVERAGE / 2)
 
 
 def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
@@ -137,7 +136,7 @@ def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledV
         # Sizes of gradients vary, squares twice so: the average moves down while it grows.
         scale = r.emit.maximum([scale, r.emit.minimum([before.size.shifted(1), average.size.shifted(_SQUARES)])])
     # The floor keeps quotients of two averages of zeros from becoming 0/0: XLA computes (a/s)/(b/t) as a t / (s b).
-    scale = r.emit.maximum([scale, Scale(_FLOOR)])
+    scale = r.emit.maximum([scale, FLOOR])
     bring_together(r, (0, 1), (x, y), scale)
     finish_combined(r, scale, relative(average, scale))
 
@@ -149,7 +148,7 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
     the scale (a polynomial is evaluated where its terms balance), and it takes the scale of its lower term. Types of
     narrow range take the larger scale as long as they can.
     """
-    scales = [r.emit.expanded(value.scale) for value in (x, y)]
+    scales = [r.emit.expanded(value.scale, floors=False) for value in (x, y)]
     narrow = r.info(0).is_narrow
     powers = [power for _, power in (scales[0] / scales[1]).factors]
     if not powers:
@@ -252,12 +251,12 @@ def finish_combined(
         r.settled(scale, moments, index=index, slack=slack, below=below)
         return
     value = r.op.results[index]
-    if scale.factors and scale.exponent:
+    if scale.factors and scale.exponent and not r.emit.is_emitted(scale):
         # Divide by the run-time part alone; the power of two stays in the data if they are not too far out then.
         moments, scale = moments.shifted(scale.exponent), Scale(0, scale.factors)
     # Otherwise it is part of the divisor, which is the result's scale: no operation on the data.
     exponent = r.excess(moments, index=index, slack=slack, below=below)
-    moments, scale = moments.shifted(-exponent), scale.shifted(exponent)
+    moments, scale = moments.shifted(-exponent), r.emit.above_zero(scale.shifted(exponent))
     with r.after():
         data = r.emit.unscale_by(value, scale)
     info = r.result_info(index)

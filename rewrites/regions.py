@@ -1,6 +1,7 @@
 """Operations with a small region: reductions, windows, scatter, sort, map. Their law follows from the region's."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -119,7 +120,7 @@ def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
     if x.indifferent:
         return r.result(scale, moments, indifferent=True)
     if not r.result_info().is_narrow:
-        return r.settled(scale, moments)
+        return r.settled(scale, moments, slack=r.rewriter.slack, unit=math.log2(max(count, 1)))
     # Accumulate in f32, multiply by the power of two, then round to the narrow type.
     return r.accumulated(widened(r).results[0], growth(r, known.rms, moments, count), scale, moments)
 

@@ -24,6 +24,8 @@ _FURTHEST_CONSTANT = 24
 # 1, is multiplied into data of such types: the next products of it would leave the range of f32.
 _HIGHEST_POWER = 12
 _FURTHEST_EXPONENT = 48
+# A size within 2^this of unit size is as good as unit size where that saves an operation.
+_NEAR = 2.0
 # Narrow data are not scaled up by the last 2^this that an estimate of their size would allow.
 HEADROOM = 6.0
 
@@ -138,8 +140,29 @@ class OpRewrite:
         on_value: bool,
     ) -> None:
         value = self.op.results[index]
+        moments = self.known(index, scale, moments)
         found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight)
         self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
+
+    def known(self, index: int, scale: Scale, moments: Moments) -> Moments:
+        """Moments of the data of a result at a scale: of the block that it is the result of, else as estimated."""
+        law = self.rewriter.laws.get(self.op.results[index]) if self.rewriter.laws else None
+        if law is None or law.moments is None:
+            return moments
+        size = ONE
+        rms = 1.0
+        for values, power in ((law.like, 1), (law.over, -1)):
+            for value in values:
+                found = self.rewriter.scaled.get(value)
+                if found is None or found.indifferent or not 0 < found.moments.rms < math.inf:
+                    return moments
+                size = size * found.scale**power
+                rms *= found.moments.rms**power
+        if size.factors != scale.factors:
+            return moments
+        rms *= 2.0 ** (size.exponent - scale.exponent)
+        mean, nonnegative = law.moments.mean, moments.nonnegative or law.moments.nonnegative
+        return Moments(law.moments.rms * rms, mean * rms, nonnegative, infinite=moments.infinite)
 
     def _at_scale_one(self, found: ScaledValue, index: int) -> ScaledValue:
         """The scaled form of a result with its scale multiplied into the data."""
@@ -172,16 +195,21 @@ class OpRewrite:
         slack: float | None = None,
         below: float | None = None,
         weight: Weight | None = None,
+        unit: float | None = None,
     ) -> None:
         """Declare a result after bringing its data back to unit scaling, if they are further than `slack` from it.
 
         moments: of the data as the operation gives them. The factor is a power of two, so no bit changes.
+        unit: log2 of a size that is as good as that of the data if it is near: N of a sum, which a mean divides by.
 
         Where no run-time scale takes part, a size far from 1 is an estimate of values that cancel (an iteration of
         polynomials multiplies its error by their degree each time), and the data may as well be the values: those of
         the original program are in the type's range.
         """
+        moments = self.known(index, scale, moments)
         exponent = self.excess(moments, index=index, slack=slack, below=below)
+        if exponent and unit is not None and abs(moments.log2 - unit) <= _NEAR:
+            exponent = round_log2(unit, self.rewriter.options.rounding)
         on_value = self._leaves_range(scale, exponent)
         if on_value:
             exponent = 0.0  # data made smaller by an estimate first would lose bits
@@ -233,6 +261,9 @@ class OpRewrite:
 
         wide: the sum; it is multiplied by 2^-exponent before it is rounded. scale, moments: of the sum.
         """
+        known = self.known(index, scale, moments)
+        if known is not moments:
+            exponent = round_log2(known.log2, self.rewriter.options.rounding)
         data = self.emit.convert(self.emit.rescale(wide, Scale(-exponent)), self.result_info(index).element)
         self.result(scale.shifted(exponent), moments.shifted(-exponent), index=index, data=data)
 

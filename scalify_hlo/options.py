@@ -37,16 +37,18 @@ class ScalifyOptions:
     # "default": compile-time knowledge of means and signs; "paper": every operand is taken to be Gaussian of
     # zero mean and unit second moment, and nothing else is known (paper, section 3.2). Implies slack=0.
     rules: Literal["default", "paper"] = "default"
-    # "expansions": special functions that the front end has written out (erfc as a piecewise polynomial of 45
-    # operations) are computed on the value as one; "none": they are rewritten operation by operation.
-    recognise: Literal["expansions", "none"] = "expansions"
+    # What many operations stand for. "expansions": special functions that the front end has written out (erfc as a
+    # piecewise polynomial of 45 operations) are computed on the value as one; "blocks": results of softmax, logsumexp,
+    # normalisations, gelu, silu and their gradients have the size known of the block; "all": both; "none": operation by
+    # operation.
+    recognise: Literal["all", "blocks", "expansions", "none"] = "all"
     # In f16 programs, sums over a dimension and what is computed of them row by row (variances, their inverse
     # roots and these' derivatives), and the optimiser's arithmetic: in f32, or in the program's own types.
     statistics: Literal["f32", "own"] = "f32"
     # How far from unit scaling (log2 of the estimated RMS) the data of f32, bf16 and f64 tensors may come before they
     # are multiplied by a power of two. 0: never far, as in the paper, at the cost of an operation on the data and
     # one on the scale each time. Narrower types are always brought back.
-    slack: float = 4.0
+    slack: float = 5.0
     # An operation without a rule: refuse the module, or compute it on recombined values with a remark.
     on_unsupported: Literal["error", "unscale"] = "error"
     # Stamp the chosen rule and scale on every operation as `scalify.rule` and `scalify.scale` attributes.

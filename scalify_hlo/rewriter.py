@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from scalify_hlo.bindings import ir
 from scalify_hlo.emitter import Emitter, Scope
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
-from scalify_hlo.expansions import Expansion, find_expansions
 from scalify_hlo.facts import FactFinder
 from scalify_hlo.marks import ScaledTensor, add_mark
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.plain import MIRRORED, mirror, scaled_form, unscaled
+from scalify_hlo.recognition import find_laws
+from scalify_hlo.recognition.expansions import Expansion, find_expansions
+from scalify_hlo.recognition.laws import Law
 from scalify_hlo.registry import Rule, refusals, rules
 from scalify_hlo.scale import ONE
 from scalify_hlo.shapes import to_rank_0, uniform_along
@@ -51,6 +53,7 @@ class Rewriter:
         self.dead: list[ir.Operation] = []
         self.closed: list[ir.Operation] = []  # what was emitted in regions
         self.sums: list[Sum] = []
+        self.laws: dict[ir.Value, Law] = {}  # of results of recognised blocks
         self.journals: list[list[ir.Value]] = []
         self._rules = rules()
         self.carried: set[ir.Value] = set()
@@ -74,7 +77,9 @@ class Rewriter:
         """Rewrite the operations of a block in order; the terminator is left to the caller and returned."""
         operations = [op.operation for op in block.operations]
         inside: dict[ir.Operation, Expansion] = {}
-        if self.options.recognise == "expansions":
+        if self.options.recognise in ("all", "blocks") and not self.paper:
+            self.laws |= find_laws(operations, self.functions.called)
+        if self.options.recognise in ("all", "expansions"):
             inside = {op: found for found in find_expansions(operations) for op in found.members}
         for op in operations[:-1]:
             if not inside or op not in inside or inside[op].root not in self.scaled:
@@ -180,6 +185,9 @@ class Rewriter:
         op = rewrite.op
         if self.options.print_rules and not rewrite.erased:
             rewrite.stamp(family)
+            law = self.laws.get(op.results[0]) if self.laws and len(op.results) else None
+            if law is not None:
+                op.attributes["scalify.block"] = ir.StringAttr.get(law.block)
         if self.options.mark_tensors and not self.emit.scope.is_isolated:
             with rewrite.after():
                 for result in op.results:

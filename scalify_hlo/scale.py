@@ -162,6 +162,10 @@ class Scale:
 
 ONE = Scale()
 SMALLEST = Scale(SMALLEST_EXPONENT)
+# In programs without narrow types, maxima and the scales of sums that may be 0 are kept above this. Its square is still
+# a normal f32, also times 1 - b^t: XLA computes (a / s^2) / (1 - b^t) as a / (s^2 (1 - b^t)). Data lose nothing: the
+# smallest f32 number is a normal one 2^48 larger.
+FLOOR = Scale(-48)
 
 
 def largest(trials: Iterable[Trials]) -> Trials:

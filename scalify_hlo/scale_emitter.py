@@ -9,7 +9,7 @@ from typing import Any
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.operation_emitter import OperationEmitter
-from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, largest, smallest
+from scalify_hlo.scale import FLOOR, ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, largest, smallest
 from scalify_hlo.scopes import At, Scope
 from scalify_hlo.types import tensor_info
 
@@ -33,6 +33,8 @@ class ScaleEmitter(OperationEmitter):
         self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
         self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
         self.multiples: dict[tuple[Symbol, Symbol], bool] = {}  # whether the first grows with the second
+        # Scales that were kept above zero -> what they were.
+        self._above_zero: dict[Symbol, Scale] = {}
         self._floored: dict[Symbol, Scale] = {}  # see `floored`
 
     def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
@@ -66,12 +68,16 @@ class ScaleEmitter(OperationEmitter):
             self._products[found.factors[0][0]] = scale
         return scope.cache[key]
 
-    def expanded(self, scale: Scale) -> Scale:
-        """The scale with the symbols that stand for products replaced by them."""
-        while any(symbol in self._products for symbol, _ in scale.factors):
+    def expanded(self, scale: Scale, *, floors: bool = True) -> Scale:
+        """The scale with the symbols that stand for products replaced by them.
+
+        floors: leave those that were kept above zero as they are.
+        """
+        known = self._products if floors else self._products | self._above_zero
+        while any(symbol in known for symbol, _ in scale.factors):
             result = Scale(scale.exponent)
             for symbol, power in scale.factors:
-                result = result * self._products.get(symbol, Scale(0, ((symbol, 1),))) ** power
+                result = result * known.get(symbol, Scale(0, ((symbol, 1),))) ** power
             scale = result
         return scale
 
@@ -89,6 +95,18 @@ class ScaleEmitter(OperationEmitter):
             result = self._emit_scale(scale)
         scope.cache[scale] = result
         return result
+
+    def is_emitted(self, scale: Scale) -> bool:
+        """Whether the scale exists as a value already, so that its use costs no operation."""
+        return self._cached(scale)[0] is not None
+
+    def above_zero(self, scale: Scale) -> Scale:
+        """The scale, or the floor if it is smaller, where it may be 0: what a value is divided by and then has."""
+        if scale.positive or self._narrow or not scale.is_scalar:
+            return scale
+        found = self.emitted_extremum("maximum", [scale, FLOOR])
+        self._above_zero[found.factors[0][0]] = scale
+        return found
 
     def _cached(self, scale: Scale) -> tuple[ir.Value | None, Scope]:
         """The value of a scale if some visible scope has it, else the outermost scope that can."""
@@ -212,6 +230,7 @@ class ScaleEmitter(OperationEmitter):
                 values = [self.scale_value(scale) for scale in distinct]
                 if name == "maximum" and not any(positive):
                     # One operand made positive makes the maximum so; the last is the likeliest to be shared.
+                    distinct[-1] = self.above_zero(distinct[-1])
                     values[-1] = self.divisor(distinct[-1])
                 result = values[0]
                 for value in values[1:]:

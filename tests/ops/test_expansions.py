@@ -13,8 +13,8 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.inputs import rewritten_arguments, split_by_exponent
 from scalify_hlo.execution.modules import as_module
 from scalify_hlo.execution.signature import pair_arguments
-from scalify_hlo.expansions import find_expansions
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.recognition.expansions import find_expansions
 
 Function = Callable[[Any], Any]
 SPECIAL: dict[str, Function] = {

@@ -1,0 +1,150 @@
+"""The gradient of a recognised block: what is computed of one cotangent and the values of the block alone."""
+
+import dataclasses
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.moments import Moments
+from scalify_hlo.recognition.blocks import Block
+from scalify_hlo.recognition.graph import bare, constant, operation_of, sum_of, users
+from scalify_hlo.recognition.laws import NORMALISED, SLOPE, Law, probabilities, rows
+
+_POINTWISE = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "abs", "add", "broadcast_in_dim", "clamp", "compare", "convert", "cosine", "divide", "exponential", "log",
+        "logistic", "maximum", "minimum", "multiply", "negate", "power", "reshape", "rsqrt", "select", "sqrt",
+        "subtract", "tanh",
+    )
+) | {"chlo.square"}  # fmt: skip
+# More values than this a gradient does not have.
+_MOST = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A value of a gradient.
+
+    own: one of the block's own values took part. direct: the cotangent is a term of it, not multiplied by such a one.
+    """
+
+    own: bool
+    direct: bool
+
+
+class _Region:
+    """The values that depend on one cotangent and on a block."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        argument = [] if block.argument is None else [block.argument, bare(block.argument)]
+        # value -> whether it is a value of the block's, or computed of such alone
+        self._own: dict[ir.Value, bool] = dict.fromkeys([*argument, *block.inner], True)
+
+    def own(self, value: ir.Value, depth: int = 0) -> bool:
+        """Whether a value is computed of the block's and of constants alone."""
+        known = self._own.get(value)
+        if known is None:
+            op = operation_of(value)
+            known = constant(value) is not None or (
+                op is not None and depth < 12 and self._fits(op) and all(self.own(v, depth + 1) for v in op.operands)
+            )
+            self._own[value] = known
+        return known
+
+    def _fits(self, op: ir.Operation) -> bool:
+        if op.name == "stablehlo.reduce":
+            found = sum_of(op.results[0])
+            return found is not None and found[1] in (1, self.block.count)
+        return op.name in _POINTWISE or op.name == "func.call"
+
+    def cotangents(self) -> list[ir.Value]:
+        """The values that the block's own are first multiplied by or divide."""
+        found: dict[ir.Value, None] = {}
+        for value in self.block.inner:
+            for user in users(value):
+                if user.name in ("stablehlo.multiply", "stablehlo.divide", "func.call"):
+                    others = [operand for operand in user.operands if not self.own(operand)]
+                    if len(others) == 1:
+                        found[self._first(others[0])] = None
+        return list(found)
+
+    def _first(self, value: ir.Value) -> ir.Value:
+        """What a value is before it was first combined with one of the block's."""
+        op = operation_of(value)
+        if op is None or not self._fits(op):
+            return value
+        others = [operand for operand in op.operands if not self.own(operand)]
+        if len(others) != 1:
+            return value
+        first = self._first(others[0])
+        combined = any(self.own(operand) and constant(operand) is None for operand in op.operands)
+        return value if first == others[0] and not combined else first
+
+    def grown(self, cotangent: ir.Value) -> dict[ir.Value, "Part"]:
+        """The values computed of the cotangent and the block alone."""
+        found = {cotangent: Part(own=False, direct=True)}
+        pending = [cotangent]
+        while pending and len(found) <= _MOST:
+            for use in pending.pop(0).uses:
+                op = use.owner.operation
+                if len(op.results) != 1 or op.results[0] in found or not self._fits(op):
+                    continue
+                inside = [operand in found for operand in op.operands]
+                if all(known or self.own(operand) for known, operand in zip(inside, op.operands, strict=True)):
+                    parts = [found[operand] for operand in op.operands if operand in found]
+                    own = any(not k and constant(v) is None for k, v in zip(inside, op.operands, strict=True))
+                    kept = not own or op.name not in ("stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce")
+                    found[op.results[0]] = Part(
+                        own=own or any(part.own for part in parts), direct=kept and any(part.direct for part in parts)
+                    )
+                    pending.append(op.results[0])
+        return found if len(found) <= _MOST else {}
+
+
+def gradient_laws(block: Block) -> dict[ir.Value, Law]:
+    """The laws of what leaves the gradient of a block, and of the row sums in a softmax's."""
+    region = _Region(block)
+    shape = ir.RankedTensorType((block.argument or block.inner[0]).type).shape
+    mine = {*block.inner, *([] if block.result is None else [block.result])}
+    laws: dict[ir.Value, Law] = {}
+    for cotangent in region.cotangents():
+        values = region.grown(cotangent)
+        quotient = block.result is not None and block.name == "softmax" and not _uses(values, block.result)
+        for value, part in values.items():
+            op = operation_of(value)
+            if not part.own or op is None or value in mine:
+                continue
+            leaves = any(
+                not use.owner.operation.results or use.owner.operation.results[0] not in values for use in value.uses
+            )
+            if ir.RankedTensorType(value.type).shape == shape and leaves:
+                laws[value] = _law(block, cotangent, part)
+            elif quotient and op.name == "stablehlo.reduce" and (sum_of(value) or (0, 0))[1] == block.count:
+                laws[value] = Law(f"gradient of {block.name}", rows(block.count), (cotangent,))
+    return laws
+
+
+def _uses(values: dict[ir.Value, Part], result: ir.Value) -> bool:
+    """Whether some of the values are computed of the result."""
+    ops = [op for value in values if (op := operation_of(value)) is not None]
+    return any(bare(operand) == result for op in ops[1:] for operand in op.operands)
+
+
+def _law(block: Block, cotangent: ir.Value, part: Part) -> Law:
+    name = f"gradient of {block.name}"
+    if block.name == "logsumexp" and part.direct:  # log_softmax: c - p sum(c)
+        return Law(name, NORMALISED, (cotangent,))
+    if block.name in ("softmax", "logsumexp"):
+        return Law(name, probabilities_times(block.count), (cotangent,))
+    if block.name == "normalisation":
+        if block.inverse is not None:
+            return Law(name, NORMALISED, (cotangent, block.inverse))
+        assert block.deviation is not None
+        return Law(name, NORMALISED, (cotangent,), (block.deviation,))
+    return Law(name, SLOPE, (cotangent,))
+
+
+# p (c - sum(p c)): no larger than p c
+def probabilities_times(count: int) -> Moments:
+    """Moments of the gradient of a softmax, relative to its cotangent."""
+    return Moments(probabilities(count).rms)
