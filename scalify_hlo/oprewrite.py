@@ -365,10 +365,22 @@ class OpRewrite:
     # --- printing ---------------------------------------------------------------------------------------------
 
     def stamp(self, family: str) -> None:
-        """Record the rule and the scales chosen as attributes of the operation (`--print-rules`)."""
-        attributes = self.op.attributes
-        attributes["scalify.rule"] = ir.StringAttr.get(family)
+        """Record the rule and the scales chosen as attributes of the operation (`--print-rules`).
+
+        If it has been replaced, of the operation that its first result is now computed by.
+        """
         known = [self.rewriter.scaled.get(result) for result in self.op.results]
+        op = self.op
+        if self.erased:
+            owner = known[0].data.owner if known and known[0] else None
+            if owner is None or isinstance(owner, ir.Block) or "scalify.rule" in owner.operation.attributes:
+                return
+            op = owner.operation
+        attributes = op.attributes
+        attributes["scalify.rule"] = ir.StringAttr.get(family)
+        law = self.rewriter.laws.get(self.op.results[0]) if len(self.op.results) else None
+        if law is not None:
+            attributes["scalify.block"] = ir.StringAttr.get(law.block)
         texts = [ir.StringAttr.get(describe(k) if k else "plain") for k in known]
         if texts:
             attributes["scalify.scale"] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)

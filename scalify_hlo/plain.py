@@ -136,8 +136,7 @@ def _product(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value |
     emit = rewriter.emit
     if wide != tensor_info(scaled.data.type).element:
         return None
-    source = emit.source_of(scaled.data)
-    found = emit.scope.cache.get(("product", source[0] if source else scaled.data))
+    found = _factors(rewriter, scaled)
     if found is None or scaled.scale.is_constant:
         return None
     values: list[ir.Value] = []
@@ -154,11 +153,22 @@ def _product(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value |
     return emit.op("multiply", scaled.data.type, *values)
 
 
+def _factors(rewriter: "Rewriter", scaled: ScaledValue) -> tuple[ScaledValue, ScaledValue] | None:
+    """The two values that a value is the product of; None where its data alone are, and a constant is in its scale."""
+    emit = rewriter.emit
+    source, exponent = emit.source_of(scaled.data) or (scaled.data, 0.0)
+    found = emit.scope.cache.get(("product", source))
+    if found is None:
+        return None
+    x, y = found
+    rest = emit.expanded(scaled.scale.shifted(exponent)) / emit.expanded(x.scale * y.scale)
+    return found if rest.is_one else None
+
+
 def _product_of_values(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> bool:
     """Whether the value of a product can be had from values that are there already."""
     cache = rewriter.emit.scope.cache
-    source = rewriter.emit.source_of(scaled.data)
-    found = cache.get(("product", source[0] if source else scaled.data))
+    found = _factors(rewriter, scaled)
     return found is not None and all(
         f.scale.is_constant or ("unscaled", f.data, f.scale, wide) in cache or _product_of_values(rewriter, f, wide)
         for f in found

@@ -183,11 +183,8 @@ class Rewriter:
     def _leave_behind(self, rewrite: OpRewrite, family: str) -> None:
         """What the options ask for beside a rewritten operation: a stamp, a mark."""
         op = rewrite.op
-        if self.options.print_rules and not rewrite.erased:
+        if self.options.print_rules:
             rewrite.stamp(family)
-            law = self.laws.get(op.results[0]) if self.laws and len(op.results) else None
-            if law is not None:
-                op.attributes["scalify.block"] = ir.StringAttr.get(law.block)
         if self.options.mark_tensors and not self.emit.scope.is_isolated:
             with rewrite.after():
                 for result in op.results:

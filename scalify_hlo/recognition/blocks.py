@@ -17,6 +17,7 @@ from scalify_hlo.recognition.graph import (
     made_by,
     operation_of,
     returned,
+    shape_of,
     sum_of,
     users,
     without_constants,
@@ -63,6 +64,11 @@ class Block:
         """What it is."""
         return self.law.block
 
+    @property
+    def exponential(self) -> bool:
+        """Whether it is made of exponentials, the first of `inner`, and their sum."""
+        return self.name in ("softmax", "logsumexp")
+
 
 def find_blocks(operations: Sequence[ir.Operation], callee: Callee) -> list[Block]:
     """The blocks among the operations of one region."""
@@ -99,13 +105,13 @@ def _called(call: ir.Operation, callee: Callee) -> Iterable[Block]:
     names = {op.operation.name for op in body.operations}
     if not names & _SEEDS:
         return
-    results = dict(zip(returned(function), call.results, strict=True))
+    results = {bare(value): result for value, result in zip(returned(function), call.results, strict=True)}
     for block in find_blocks([op.operation for op in body.operations], callee):
         argument = block.argument
         if argument is None or not isinstance(argument.owner, ir.Block):
             continue
         result = None if block.result is None else results.get(block.result)
-        known = results if block.count == 1 else {value: results[value] for value in block.inner if value in results}
+        known = results if block.count == 1 else {v: results[v] for v in block.inner if v in results}
         inner = tuple(value for value in known.values() if result is None or value != result)
         inverse, deviation = (None if v is None else results.get(v) for v in (block.inverse, block.deviation))
         outside = call.operands[argument.arg_number]
@@ -124,25 +130,37 @@ def _softmax(exponential: ir.Operation) -> Iterable[Block]:
     for total, count in sums:
         if count < 2:
             continue
-        divided = False
-        for user in users(total):
-            if user.name == "stablehlo.divide" and bare(user.operands[1]) == total:
-                quotients = [user] if bare(user.operands[0]) == e else []
-                if constant(user.operands[0]) == 1:
-                    quotients = [op for op in users(user.results[0]) if _is_product(op, user.results[0], e)]
-                for op in quotients:
-                    divided = True
-                    law = Law("softmax", probabilities(count))
-                    yield Block(law, x, op.results[0], (e, total, op.results[0]), count)
-        if not divided and _logarithm(total):
+        law = Law("softmax", probabilities(count))
+        results = [op.results[0] for user in users(total) for op in _quotients(user, e, total)]
+        for result in results:
+            yield Block(law, x, result, (e, total, result), count)
+        if not results and _has_logarithm(total):
             yield Block(Law("logsumexp", None), x, None, (e, total), count)
+        elif not results and any(_divides(user, total) for user in users(total)):
+            # Its gradient alone, of e and the sum.
+            yield Block(law, x, None, (e, total), count)
+
+
+def _quotients(user: ir.Operation, e: ir.Value, total: ir.Value) -> list[ir.Operation]:
+    """e / total, or e * (1 / total), of a user of the total."""
+    if user.name != "stablehlo.divide" or bare(user.operands[1]) != total:
+        return []
+    if bare(user.operands[0]) == e:
+        return [user]
+    if constant(user.operands[0]) != 1:
+        return []
+    return [op for op in users(user.results[0]) if _is_product(op, user.results[0], e)]
+
+
+def _divides(user: ir.Operation, total: ir.Value) -> bool:
+    return (user.name == "stablehlo.divide" and bare(user.operands[1]) == total) or _is_product(user, total, total)
 
 
 def _is_product(op: ir.Operation, a: ir.Value, b: ir.Value) -> bool:
     return op.name == "stablehlo.multiply" and {bare(operand) for operand in op.operands} == {bare(a), bare(b)}
 
 
-def _logarithm(total: ir.Value) -> bool:
+def _has_logarithm(total: ir.Value) -> bool:
     logs = ("stablehlo.log", "stablehlo.log_plus_one")
     return any(
         user.name in logs or (user.name == "stablehlo.abs" and any(op.name in logs for op in users(user.results[0])))
@@ -226,7 +244,7 @@ def _mean_of_squares(
 
 
 def _is_number(value: ir.Value) -> bool:
-    return ir.RankedTensorType(value.type).rank == 0
+    return shape_of(value) == ()
 
 
 def _outside(value: ir.Value, calls: tuple[ir.Operation, ...]) -> ir.Value | None:

@@ -5,7 +5,7 @@ import dataclasses
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import Moments
 from scalify_hlo.recognition.blocks import Block
-from scalify_hlo.recognition.graph import bare, constant, operation_of, sum_of, users
+from scalify_hlo.recognition.graph import bare, constant, operation_of, shape_of, sum_of, users
 from scalify_hlo.recognition.laws import NORMALISED, SLOPE, Law, probabilities, rows
 
 _POINTWISE = frozenset(
@@ -16,6 +16,7 @@ _POINTWISE = frozenset(
         "subtract", "tanh",
     )
 ) | {"chlo.square"}  # fmt: skip
+_COMBINING = frozenset({"func.call", "stablehlo.divide", "stablehlo.multiply"})
 # More values than this a gradient does not have.
 _MOST = 64
 
@@ -24,10 +25,13 @@ _MOST = 64
 class Part:
     """A value of a gradient.
 
-    own: one of the block's own values took part. direct: the cotangent is a term of it, not multiplied by such a one.
+    own: one of the block's own values took part; of a softmax's, its sum and an exponential.
+    summed: of a softmax's, its sum did.
+    direct: the cotangent is a term of it, not multiplied by such a one.
     """
 
     own: bool
+    summed: bool
     direct: bool
 
 
@@ -36,6 +40,7 @@ class _Region:
 
     def __init__(self, block: Block):
         self.block = block
+        self._before: _Region | None = None
         argument = [] if block.argument is None else [block.argument, bare(block.argument)]
         # value -> whether it is a value of the block's, or computed of such alone
         self._own: dict[ir.Value, bool] = dict.fromkeys([*argument, *block.inner], True)
@@ -51,6 +56,20 @@ class _Region:
             self._own[value] = known
         return known
 
+    def _unnormalised(self, value: ir.Value) -> bool:
+        """Whether a value of a softmax is computed of the exponentials alone."""
+        if not self.block.exponential:
+            return False
+        if self._before is None:
+            exponentials = dataclasses.replace(self.block, law=Law("exponential", None), inner=self.block.inner[:1])
+            self._before = _Region(exponentials)
+            self._before._own |= dict.fromkeys(self.block.inner[1:], False)
+        return self._before.own(value)
+
+    def _is_whole(self, value: ir.Value) -> bool:
+        """Whether a value is no number for each row alone; of a softmax, an exponential or a probability."""
+        return not self.block.exponential or shape_of(bare(value)) == shape_of(self.block.inner[0])
+
     def _fits(self, op: ir.Operation) -> bool:
         if op.name == "stablehlo.reduce":
             found = sum_of(op.results[0])
@@ -60,12 +79,16 @@ class _Region:
     def cotangents(self) -> list[ir.Value]:
         """The values that the block's own are first multiplied by or divide."""
         found: dict[ir.Value, None] = {}
-        for value in self.block.inner:
-            for user in users(value):
-                if user.name in ("stablehlo.multiply", "stablehlo.divide", "func.call"):
-                    others = [operand for operand in user.operands if not self.own(operand)]
-                    if len(others) == 1:
-                        found[self._first(others[0])] = None
+        pending = list(self.block.inner)
+        seen = set(pending)
+        while pending and len(seen) <= len(self.block.inner) + _MOST:
+            for user in users(pending.pop(0)):
+                others = [operand for operand in user.operands if not self.own(operand)]
+                if not others and self._fits(user) and user.results[0] not in seen:
+                    seen.add(user.results[0])
+                    pending.append(user.results[0])
+                elif len(others) == 1 and user.name in _COMBINING:
+                    found[self._first(others[0])] = None
         return list(found)
 
     def _first(self, value: ir.Value) -> ir.Value:
@@ -82,7 +105,7 @@ class _Region:
 
     def grown(self, cotangent: ir.Value) -> dict[ir.Value, "Part"]:
         """The values computed of the cotangent and the block alone."""
-        found = {cotangent: Part(own=False, direct=True)}
+        found = {cotangent: Part(own=False, summed=False, direct=True)}
         pending = [cotangent]
         while pending and len(found) <= _MOST:
             for use in pending.pop(0).uses:
@@ -92,11 +115,12 @@ class _Region:
                 inside = [operand in found for operand in op.operands]
                 if all(known or self.own(operand) for known, operand in zip(inside, op.operands, strict=True)):
                     parts = [found[operand] for operand in op.operands if operand in found]
-                    own = any(not k and constant(v) is None for k, v in zip(inside, op.operands, strict=True))
-                    kept = not own or op.name not in ("stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce")
-                    found[op.results[0]] = Part(
-                        own=own or any(part.own for part in parts), direct=kept and any(part.direct for part in parts)
-                    )
+                    added = [v for k, v in zip(inside, op.operands, strict=True) if not k and constant(v) is None]
+                    summed = any(part.summed for part in parts) or any(not self._unnormalised(v) for v in added)
+                    own = any(part.own for part in parts) or (summed and any(self._is_whole(v) for v in added))
+                    own = own and not (self.block.exponential and op.name == "stablehlo.reduce")
+                    kept = not added or op.name not in ("stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce")
+                    found[op.results[0]] = Part(own, summed, kept and any(part.direct for part in parts))
                     pending.append(op.results[0])
         return found if len(found) <= _MOST else {}
 
@@ -104,43 +128,49 @@ class _Region:
 def gradient_laws(block: Block) -> dict[ir.Value, Law]:
     """The laws of what leaves the gradient of a block, and of the row sums in a softmax's."""
     region = _Region(block)
-    shape = ir.RankedTensorType((block.argument or block.inner[0]).type).shape
+    shape = shape_of(block.inner[0] if block.argument is None else block.argument)
     mine = {*block.inner, *([] if block.result is None else [block.result])}
     laws: dict[ir.Value, Law] = {}
     for cotangent in region.cotangents():
         values = region.grown(cotangent)
-        quotient = block.result is not None and block.name == "softmax" and not _uses(values, block.result)
+        quotient = block.name == "softmax" and not (block.result and _uses(values, cotangent, block.result))
         for value, part in values.items():
             op = operation_of(value)
-            if not part.own or op is None or value in mine:
+            if op is None or value in mine:
                 continue
             leaves = any(
                 not use.owner.operation.results or use.owner.operation.results[0] not in values for use in value.uses
             )
-            if ir.RankedTensorType(value.type).shape == shape and leaves:
+            if part.own and shape_of(value) == shape and leaves:
                 laws[value] = _law(block, cotangent, part)
-            elif quotient and op.name == "stablehlo.reduce" and (sum_of(value) or (0, 0))[1] == block.count:
+            elif (
+                quotient
+                and part.summed
+                and op.name == "stablehlo.reduce"
+                and (sum_of(value) or (0, 0))[1] == block.count
+            ):
                 laws[value] = Law(f"gradient of {block.name}", rows(block.count), (cotangent,))
     return laws
 
 
-def _uses(values: dict[ir.Value, Part], result: ir.Value) -> bool:
+def _uses(values: dict[ir.Value, Part], cotangent: ir.Value, result: ir.Value) -> bool:
     """Whether some of the values are computed of the result."""
-    ops = [op for value in values if (op := operation_of(value)) is not None]
-    return any(bare(operand) == result for op in ops[1:] for operand in op.operands)
+    ops = [operation_of(value) for value in values if value != cotangent]
+    return any(bare(operand) == result for op in ops if op is not None for operand in op.operands)
 
 
 def _law(block: Block, cotangent: ir.Value, part: Part) -> Law:
     name = f"gradient of {block.name}"
     if block.name == "logsumexp" and part.direct:  # log_softmax: c - p sum(c)
         return Law(name, NORMALISED, (cotangent,))
-    if block.name in ("softmax", "logsumexp"):
+    if block.exponential:
         return Law(name, probabilities_times(block.count), (cotangent,))
     if block.name == "normalisation":
         if block.inverse is not None:
             return Law(name, NORMALISED, (cotangent, block.inverse))
-        assert block.deviation is not None
-        return Law(name, NORMALISED, (cotangent,), (block.deviation,))
+        if block.deviation is not None:
+            return Law(name, NORMALISED, (cotangent,), (block.deviation,))
+        return Law(name, None)
     return Law(name, SLOPE, (cotangent,))
 
 

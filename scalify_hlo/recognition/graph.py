@@ -1,5 +1,6 @@
 """Looking at the operations of a block from the values: what a value is apart from its type and shape."""
 
+import math
 from collections.abc import Callable
 
 from scalify_hlo.bindings import ir
@@ -14,6 +15,12 @@ def operation_of(value: ir.Value) -> ir.Operation | None:
     """The operation that a value is a result of; None for block arguments."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def shape_of(value: ir.Value) -> tuple[int, ...] | None:
+    """The shape of a tensor, negative where it is dynamic; None for tokens and the like."""
+    type_ = value.type
+    return tuple(int(n) for n in type_.shape) if isinstance(type_, ir.RankedTensorType) else None
 
 
 def bare(value: ir.Value) -> ir.Value:
@@ -82,10 +89,6 @@ def sum_of(value: ir.Value) -> tuple[ir.Value, int] | None:
     body = list(op.regions[0].blocks[0].operations)
     if len(body) != 2 or body[0].operation.name != "stablehlo.add":
         return None
-    shape = ir.RankedTensorType(op.operands[0].type).shape
-    count = 1
-    for d in op.attributes["dimensions"]:
-        if shape[d] < 0:
-            return None
-        count *= shape[d]
-    return op.operands[0], count
+    shape = shape_of(op.operands[0]) or ()
+    lengths = [shape[int(d)] for d in op.attributes["dimensions"]]
+    return None if any(n < 0 for n in lengths) else (op.operands[0], math.prod(lengths))

@@ -1,0 +1,230 @@
+"""Blocks and their gradients are found however they are written, get the size that they have, and keep their values."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from scalify_hlo import rewrite_module
+from scalify_hlo.bindings import ir
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.inputs import rewritten_arguments, split_by_exponent
+from scalify_hlo.execution.modules import as_module, operations
+from scalify_hlo.execution.signature import pair_arguments
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.recognition import find_laws
+from scalify_hlo.recognition.blocks import find_blocks
+
+Function = Callable[[Any], Any]
+SHAPE = (16, 64)
+
+
+def _layer_norm(x: Any) -> Any:
+    centred = x - jnp.mean(x, -1, keepdims=True)
+    return centred * jax.lax.rsqrt(jnp.mean(jnp.square(centred), -1, keepdims=True) + 1e-5)
+
+
+def _layer_norm_by_var(x: Any) -> Any:
+    return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+
+def _rms_norm(x: Any) -> Any:
+    return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)
+
+
+def _batch_norm(x: Any) -> Any:
+    centred = x - jnp.mean(x, 0)
+    return centred / jnp.sqrt(jnp.mean(centred * centred, 0) + 1e-5)
+
+
+def _causal_softmax(x: Any) -> Any:
+    visible = jnp.tril(jnp.ones((x.shape[0], x.shape[1]), bool), k=x.shape[1] - x.shape[0])
+    return jax.nn.softmax(jnp.where(visible, x, -jnp.inf))
+
+
+def _softmax_by_reciprocal(x: Any) -> Any:
+    e = jnp.exp(x - jax.lax.stop_gradient(x.max(-1, keepdims=True)))
+    return e * (1 / e.sum(-1, keepdims=True))
+
+
+BLOCKS: dict[str, tuple[str, Function]] = {
+    "softmax": ("softmax", jax.nn.softmax),
+    "causal": ("softmax", _causal_softmax),
+    "by reciprocal": ("softmax", _softmax_by_reciprocal),
+    "over rows": ("softmax", lambda x: jax.nn.softmax(x, axis=0)),
+    "logsumexp": ("logsumexp", lambda x: jax.nn.logsumexp(x, axis=-1)),
+    "log_softmax": ("logsumexp", jax.nn.log_softmax),
+    "layer norm": ("normalisation", _layer_norm),
+    "layer norm by var": ("normalisation", _layer_norm_by_var),
+    "standardize": ("normalisation", jax.nn.standardize),
+    "rms norm": ("normalisation", _rms_norm),
+    "batch norm": ("normalisation", _batch_norm),
+    "gelu": ("gelu", jax.nn.gelu),
+    "gelu by erf": ("gelu", lambda x: jax.nn.gelu(x, approximate=False)),
+    "silu": ("silu", jax.nn.silu),
+    "silu, inline": ("silu", lambda x: x * (1 / (1 + jnp.exp(-x)))),
+}
+OTHERS: dict[str, Function] = {
+    "x tanh(x)": lambda x: x * jnp.tanh(x),
+    "mish": lambda x: x * jnp.tanh(jnp.log1p(jnp.exp(x))),
+    "sigmoid(2 x)": lambda x: x * jax.nn.sigmoid(2 * x),
+    "e / sum(e^2)": lambda x: jnp.exp(x) / jnp.sum(jnp.exp(x) * jnp.exp(x), -1, keepdims=True),
+    "e / sum of others": lambda x: jnp.exp(x) / jnp.sum(jnp.exp(2 * x), -1, keepdims=True),
+    "x / largest": lambda x: x / jnp.max(jnp.abs(x), -1, keepdims=True),
+    "x / sum of squares": lambda x: x / jnp.sum(x * x, -1, keepdims=True),
+    "another tensor's deviation": lambda x: jnp.sin(x) * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6),
+}
+
+
+def test_a_sum_of_exponentials_is_no_softmax() -> None:
+    ops, callee, _module = _main(_text(lambda x: jnp.sum(jnp.exp(x), -1)))
+    assert find_laws(ops, callee) == {}
+
+
+def test_beside_a_logsumexp_other_gradients_of_exponentials_are_none() -> None:
+    def both(x: Any) -> Any:
+        e = jnp.exp(x)
+        return jnp.log(jnp.sum(e, -1)) + jnp.sum(e * 3, -1)
+
+    ops, callee, _module = _main(_text(both))
+    names = [law.block for law in find_laws(ops, callee).values()]
+    assert names.count("gradient of logsumexp") <= 1
+
+
+def _with_gradient(function: Function) -> Callable[[Any, Any], Any]:
+    def both(x: Any, cotangent: Any) -> Any:
+        result, pull = jax.vjp(function, x)
+        return result, pull(cotangent)[0]
+
+    return both
+
+
+def _text(function: Function, dtype: Any = np.float32) -> str:
+    x = jax.ShapeDtypeStruct(SHAPE, dtype)
+    cotangent = jax.eval_shape(function, x)
+    return jax.export.export(jax.jit(_with_gradient(function)))(x, cotangent).mlir_module()
+
+
+def _main(text: str) -> tuple[list[ir.Operation], Callable[[ir.Operation], ir.Operation | None], ir.Module]:
+    module = as_module(text)
+    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation for op in module.body.operations}
+
+    def callee(op: ir.Operation) -> ir.Operation | None:
+        return functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value) if op.name == "func.call" else None
+
+    return [op.operation for op in functions["main"].regions[0].blocks[0].operations], callee, module
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_and_their_gradients_are_found(name: str, dtype: str) -> None:
+    expected, function = BLOCKS[name]
+    ops, callee, _module = _main(_text(function, dtype))
+    assert [block.name for block in find_blocks(ops, callee)] == [expected]
+    found = {law.block for law in find_laws(ops, callee).values()}
+    assert found == {f"gradient of {expected}"} | ({expected} if expected != "logsumexp" else set())
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_only_looks_like_one_is_not(name: str) -> None:
+    ops, callee, _module = _main(_text(OTHERS[name]))
+    assert find_laws(ops, callee) == {}
+
+
+def _rms(x: Any) -> float:
+    return float(np.sqrt(np.mean(np.square(np.asarray(x, np.float64)))))
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_sizes_are_those_of_the_blocks(name: str) -> None:
+    """Of a unit Gaussian, and a cotangent of one: the gradient of causal rows is furthest from its estimate."""
+    _, function = BLOCKS[name]
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=SHAPE).astype(np.float32)
+    cotangent = rng.normal(size=jax.eval_shape(function, x).shape).astype(np.float32)
+    result, gradient = _with_gradient(function)(x, cotangent)
+    text = _text(function)
+    rewritten = rewrite_module(text, ScalifyOptions(slack=0))
+    program, original = xla.compile(rewritten), xla.compile(text)
+    inputs = rewritten_arguments(
+        [split_by_exponent(value, 0) for value in (x, cotangent)],
+        pair_arguments(original.signature, program.signature),
+        program.signature,
+    )
+    data, scale, gradient_data, gradient_scale = program(inputs)
+    np.testing.assert_allclose(data * scale, result, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(gradient_data * gradient_scale, gradient, rtol=1e-4, atol=1e-6)
+    assert abs(np.log2(_rms(gradient_data))) <= 5, _rms(gradient_data)
+    assert name in ("logsumexp", "log_softmax") or abs(np.log2(_rms(data))) <= 2.5, _rms(data)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_values_stay_the_same(name: str) -> None:
+    """Recognition changes which power of two a scale has; where a sum is formed on values, that is its rounding."""
+    _, function = BLOCKS[name]
+    text = _text(function)
+    rng = np.random.default_rng(1)
+    original = xla.compile(text)
+    results: list[list[Any]] = []
+    for mode in ("all", "expansions"):
+        program = xla.compile(rewrite_module(text, ScalifyOptions(recognise=mode)))
+        rng = np.random.default_rng(1)
+        shapes = [argument.shape for argument in jax.eval_shape(lambda: _arguments(function))]
+        inputs = rewritten_arguments(
+            [
+                split_by_exponent(rng.normal(size=shape).astype(np.float32), k)
+                for shape, k in zip(shapes, (3, -5), strict=True)
+            ],
+            pair_arguments(original.signature, program.signature),
+            program.signature,
+        )
+        data, scale, gradient_data, gradient_scale = program(inputs)
+        results.append([data * scale, gradient_data * gradient_scale])
+    for recognised, as_written in zip(*results, strict=True):
+        np.testing.assert_allclose(recognised, as_written, rtol=4e-6, atol=1e-7)
+
+
+def _arguments(function: Function) -> list[Any]:
+    x = jnp.zeros(SHAPE, jnp.float32)
+    return [x, function(x)]
+
+
+def test_it_adds_no_operation() -> None:
+    for _, function in BLOCKS.values():
+        counts = [
+            sum(1 for _ in operations(as_module(rewrite_module(_text(function), ScalifyOptions(recognise=mode)))))
+            for mode in ("all", "expansions")
+        ]
+        assert counts[0] <= counts[1] + 2, counts
+
+
+@pytest.mark.parametrize("length", [64, 512])
+def test_gradients_of_causal_attention_are_at_unit_size(length: int) -> None:
+    """Rows with a large reciprocal sum have few elements, which moments of single operations do not know (2^4 off)."""
+
+    def scores_to_values(scores: Any, values: Any) -> Any:
+        visible = jnp.tril(jnp.ones((length, length), bool))
+        return jax.nn.softmax(jnp.where(visible, scores, -jnp.inf)) @ values
+
+    def gradient(scores: Any, values: Any, cotangent: Any) -> Any:
+        return jax.vjp(scores_to_values, scores, values)[1](cotangent)[0]
+
+    shapes = [(length, length), (length, 32), (length, 32)]
+    specs = [jax.ShapeDtypeStruct(shape, np.float16) for shape in shapes]
+    text = jax.export.export(jax.jit(gradient))(*specs).mlir_module()
+    rng = np.random.default_rng(0)
+    arguments = [rng.normal(size=shape).astype(np.float16) for shape in shapes]
+    sizes: dict[str, float] = {}
+    for mode in ("all", "none"):
+        program, original = xla.compile(rewrite_module(text, ScalifyOptions(recognise=mode))), xla.compile(text)  # type: ignore[arg-type]
+        pairs = pair_arguments(original.signature, program.signature)
+        data, scale = program(
+            rewritten_arguments([split_by_exponent(a, 0) for a in arguments], pairs, program.signature)
+        )
+        sizes[mode] = float(np.log2(_rms(data)))
+        assert np.isfinite(np.asarray(data, np.float32)).all() and scale > 0
+    # Narrow data are not scaled up by the last 2^6 that an estimate would allow.
+    assert abs(sizes["all"]) <= 6 and abs(sizes["all"]) <= abs(sizes["none"]) - 1, sizes
