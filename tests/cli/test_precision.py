@@ -139,3 +139,13 @@ def test_expansions_are_recognised_unless_told_not_to(opt: Run, tmp_path: pathli
     path.write_text(jax.export.export(jax.jit(jax.scipy.special.erfc))(jnp.ones(4)).mlir_module())
     recognised, as_written = (opt(path, *flags, "--emit=text").text for flags in ([], ["--recognise=none"]))
     assert recognised.count("stablehlo.") < as_written.count("stablehlo.")
+
+
+@pytest.mark.parametrize(("mode", "found"), [("all", True), ("blocks", True), ("expansions", False), ("none", False)])
+def test_blocks_are_recognised_unless_told_not_to(opt: Run, tmp_path: pathlib.Path, mode: str, found: bool) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    path = tmp_path / "softmax.mlir"
+    path.write_text(jax.export.export(jax.jit(jax.nn.softmax))(jnp.ones((4, 8))).mlir_module())
+    assert ('scalify.block = "softmax"' in opt(path, "--print-rules", f"--recognise={mode}").text) == found

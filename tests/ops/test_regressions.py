@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
 from tests.support import check_program, check_range, run_on_xla
 
@@ -297,3 +298,24 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }""")
     data, scale = run_on_xla(rewritten, [np.zeros(4, np.float32), np.asarray(2.0**-126, np.float32)])
     assert scale == np.float32(2.0**-126) and not data.any()
+
+
+@pytest.mark.parametrize("factor", [2.0**-12, 0.75 * 2**20])
+@pytest.mark.parametrize("slack", [0.0, 5.0])
+def test_a_constant_in_the_scale_of_a_product_whose_factors_have_values(factor: float, slack: float) -> None:
+    """c x y + z: the value of c x y was that of x y, since their data are the same; only the scale has c."""
+    text = f"""
+func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {{
+  %c = stablehlo.constant dense<{factor}> : tensor<4xf32>
+  %e = stablehlo.exponential %x : tensor<4xf32>
+  %0 = stablehlo.multiply %e, %y : tensor<4xf32>
+  %1 = stablehlo.multiply %0, %c : tensor<4xf32>
+  %2 = stablehlo.add %1, %z : tensor<4xf32>
+  %3 = stablehlo.subtract %y, %z : tensor<4xf32>
+  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+}}"""
+    rewritten = rewrite_module(text, ScalifyOptions(slack=slack))
+    x, y, z = (np.array([1, 2, 3, 4], np.float32) * k for k in (0.25, 1, -3))
+    scales = [np.asarray(2.0**k, np.float32) for k in (0, 2, -3)]
+    sum_, sum_scale, *_ = run_on_xla(rewritten, [x, scales[0], y, scales[1], z, scales[2]])
+    np.testing.assert_allclose(sum_ * sum_scale, factor * np.exp(x) * 4 * y + z / 8, rtol=1e-6)
