@@ -29,7 +29,7 @@ _UPDATE, _BLOCK = 6, 8
 # that double its scale: sizes of gradients vary, squares twice so.
 _SQUARES = 4
 # The data of an average in a type with the range of f32 may be this far from unit size (log2), of squares twice that.
-_AVERAGE = 6
+_AVERAGE = 8
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from scalify_hlo.emitter import Emitter
-from scalify_hlo.scale import FLOOR, ONE, Scale, Symbol
+from scalify_hlo.scale import ONE, Scale, Symbol
 
 # Of how many products at most a scale is said to be about the largest.
 _MOST_ALTERNATIVES = 8
@@ -52,7 +52,7 @@ def _grows_with(emit: Emitter, factor: Symbol, symbol: Symbol) -> bool:
         return factor is symbol
     known = emit.multiples.get((factor, symbol))
     if known is None:
-        parts = [part for part in emit.parts(factor) if part != FLOOR]
+        parts = emit.parts(factor)
         known = bool(parts) and all(is_multiple(emit, part, symbol) for part in parts)
         emit.multiples[factor, symbol] = known
     return known

@@ -309,10 +309,14 @@ class ScaleEmitter(OperationEmitter):
             object.__setattr__(symbol, "trials", largest(part.trials for part in parts))
 
     def parts(self, symbol: Symbol) -> list[Scale]:
-        """The scales that a symbol is the maximum of, be it estimated, or the one that it stands for."""
+        """The scales that a symbol is the maximum of, be it estimated, or the one that it stands for.
+
+        The floor that it may be kept above is no size of anything, and not among them.
+        """
         if symbol in self._products:
             return [self._products[symbol]]
-        return self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
+        members = self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
+        return [scale for scale in members if scale != FLOOR]
 
     def _opened(self, scales: list[Scale]) -> list[Scale]:
         """Maxima among the scales replaced by the one of their members that the other scales do not cover.

@@ -2,12 +2,12 @@
 // RUN: scalify-opt %s --print-rules --split-input-file | FileCheck %s
 // RUN: scalify-opt %s --print-rules --recognise=expansions --split-input-file | FileCheck %s --check-prefix=OFF
 
-// Of 64 probabilities the mean is 1/64 and the RMS between 1/64 and 1/8. The gradient is no larger than one times c.
+// Of 64 probabilities the mean is 1/64, of the data of 2^-6 therefore 1. The gradient is no larger than one times c.
 // CHECK-LABEL: func.func @softmax(
-// CHECK: stablehlo.divide {{.*}}scalify.block = "softmax", {{.*}}scalify.scale = "2^0 rms=0.0442 mean=0.0156 nonnegative"
+// CHECK: stablehlo.divide {{.*}}scalify.block = "softmax", {{.*}}scalify.scale = "2^-6 rms=2.83 mean=1 nonnegative"
 // CHECK: stablehlo.reduce{{.*}}scalify.block = "gradient of softmax"
 // CHECK: stablehlo.multiply {{.*}}scalify.block = "gradient of softmax"
-// CHECK-SAME: scalify.scale = "s2 rms=0.0442"
+// CHECK-SAME: scalify.scale = "2^-6*s2 rms=2.83"
 // OFF-LABEL: func.func @softmax(
 // OFF-NOT: scalify.block
 // OFF: return
