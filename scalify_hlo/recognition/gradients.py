@@ -6,7 +6,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.moments import Moments
 from scalify_hlo.recognition.blocks import Block
 from scalify_hlo.recognition.graph import bare, constant, operation_of, shape_of, sum_of, users
-from scalify_hlo.recognition.laws import NORMALISED, SLOPE, Law, probabilities, rows
+from scalify_hlo.recognition.laws import NORMALISED, SLOPE, Law, averages, probabilities, rows
 
 _POINTWISE = frozenset(
     f"stablehlo.{name}"
@@ -28,11 +28,13 @@ class Part:
     own: one of the block's own values took part; of a softmax's, its sum and an exponential.
     summed: of a softmax's, its sum did.
     direct: the cotangent is a term of it, not multiplied by such a one.
+    averaged: the cotangent takes part by its sums alone.
     """
 
     own: bool
     summed: bool
     direct: bool
+    averaged: bool
 
 
 class _Region:
@@ -105,7 +107,7 @@ class _Region:
 
     def grown(self, cotangent: ir.Value) -> dict[ir.Value, "Part"]:
         """The values computed of the cotangent and the block alone."""
-        found = {cotangent: Part(own=False, summed=False, direct=True)}
+        found = {cotangent: Part(own=False, summed=False, direct=True, averaged=False)}
         pending = [cotangent]
         while pending and len(found) <= _MOST:
             for use in pending.pop(0).uses:
@@ -120,7 +122,9 @@ class _Region:
                     own = any(part.own for part in parts) or (summed and any(self._is_whole(v) for v in added))
                     own = own and not (self.block.exponential and op.name == "stablehlo.reduce")
                     kept = not added or op.name not in ("stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce")
-                    found[op.results[0]] = Part(own, summed, kept and any(part.direct for part in parts))
+                    direct = kept and any(part.direct for part in parts)
+                    averaged = op.name == "stablehlo.reduce" or all(part.averaged for part in parts)
+                    found[op.results[0]] = Part(own, summed, direct, averaged)
                     pending.append(op.results[0])
         return found if len(found) <= _MOST else {}
 
@@ -166,10 +170,11 @@ def _law(block: Block, cotangent: ir.Value, part: Part) -> Law:
     if block.exponential:
         return Law(name, probabilities_times(block.count), (cotangent,))
     if block.name == "normalisation":
+        moments = averages(block.count) if part.averaged else NORMALISED
         if block.inverse is not None:
-            return Law(name, NORMALISED, (cotangent, block.inverse))
+            return Law(name, moments, (cotangent, block.inverse))
         if block.deviation is not None:
-            return Law(name, NORMALISED, (cotangent,), (block.deviation,))
+            return Law(name, moments, (cotangent,), (block.deviation,))
         return Law(name, None)
     return Law(name, SLOPE, (cotangent,))
 

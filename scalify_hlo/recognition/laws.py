@@ -52,3 +52,11 @@ def rows(count: int) -> Moments:
     The denominators t and the number of terms that matter go together, which independent moments do not know.
     """
     return Moments(1 / math.sqrt(count))
+
+
+def averages(count: int) -> Moments:
+    """Moments of what a normalisation's gradient takes off the cotangent, relative to cotangent / deviation.
+
+    # n mean(n c), mean(c), over N elements: 1/sqrt(N), c and n being independent
+    """
+    return Moments(1 / math.sqrt(count))
