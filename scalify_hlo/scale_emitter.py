@@ -36,12 +36,15 @@ class ScaleEmitter(OperationEmitter):
         # Scales that were kept above zero -> what they were.
         self._above_zero: dict[Symbol, Scale] = {}
         self._floored: dict[Symbol, Scale] = {}  # see `floored`
+        self._argument: ir.Value | None = None  # some scale of rank 0 that enters the function
 
     def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
                least: float = SMALLEST_EXPONENT, trials: Trials = TRIALS) -> Symbol:  # fmt: skip
         """A new symbol for a f32 scale value defined in the current scope."""
         self._symbols += 1
         shape = tensor_info(value.type).shape
+        if self._argument is None and not shape and self.scope.parent is None and isinstance(value.owner, ir.Block):
+            self._argument = value
         depth = self.scope.depth if depth is None else depth
         return Symbol(self._symbols, value, shape, depth, positive, least, trials)
 
@@ -227,7 +230,7 @@ class ScaleEmitter(OperationEmitter):
         if key not in scope.cache:
             positive = [scale.positive for scale in distinct]
             with self.hoisted(scope):
-                values = [self.scale_value(scale) for scale in distinct]
+                values = [self._floor() if scale == FLOOR else self.scale_value(scale) for scale in distinct]
                 if name == "maximum" and not any(positive):
                     # One operand made positive makes the maximum so; the last is the likeliest to be shared.
                     distinct[-1] = self.above_zero(distinct[-1])
@@ -249,6 +252,25 @@ class ScaleEmitter(OperationEmitter):
                     members += [m.shifted(scale.exponent) for m in self._members.get(scale.factors, ())]
                 self._members[found.factors] = members
         return scope.cache[key]
+
+    def _floor(self) -> ir.Value:
+        """The floor as a value that XLA does not know to be constant: some scale, neither below nor above it.
+
+        XLA repeats an operation of scalars that has a constant operand in every kernel that reads the result, with all
+        that the other operand is computed of (xla/service/instruction_fusion.cc, ComputeGloballyUnfusible); one of two
+        computed operands that leaves the function is computed once. Adam's kernels read three such maxima each.
+        Otherwise they would be different ones for each parameter, and XLA would compile them all.
+        """
+        if self._argument is None or self.scope.is_isolated:
+            return self.scale_value(FLOOR)
+        scope = self.scope
+        while scope.parent is not None:
+            scope = scope.parent
+        if "floor" not in scope.cache:
+            with self.hoisted(scope):
+                bound = self.scale_value(FLOOR)
+                scope.cache["floor"] = self.op("clamp", self.scalar, bound, self._argument, bound)
+        return scope.cache["floor"]
 
     def floored(self, scale: Scale, exponent: float, *, in_place: bool) -> Scale:
         """max(scale, 2^exponent), for a value that has a least size, as x^2 + epsilon has.

@@ -48,22 +48,21 @@ def checked(config: gpt2.GPT2Config, options: CheckOptions = CheckOptions()) -> 
     return check_modules(as_module(before), as_module(after), arguments_after(2, config), options)
 
 
+_ACTIVATIONS = ["gelu", "silu", "relu"]
+
+
 # Dropout's random numbers take XLA most of a minute to compile: once is enough.
-_VARIANTS = pytest.mark.parametrize(
-    ("activation", "dropout"), [("gelu", 0.0), ("gelu", 0.1), ("silu", 0.0), ("relu", 0.0)]
-)
-
-
-@_VARIANTS
+@pytest.mark.parametrize(("activation", "dropout"), [*((name, 0.0) for name in _ACTIVATIONS), ("gelu", 0.1)])
 def test_f32_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
-    report = checked(dataclasses.replace(TINY, activation=activation, dropout=dropout))
+    layers = 1 if dropout else TINY.layers
+    report = checked(dataclasses.replace(TINY, activation=activation, dropout=dropout, layers=layers))
     assert report.comparison.passed, report.comparison.table()
 
 
-@_VARIANTS
-def test_f16_step_equals_original_within_its_rounding_noise(activation: str, dropout: float) -> None:
+@pytest.mark.parametrize("activation", _ACTIVATIONS)
+def test_f16_step_equals_original_within_its_rounding_noise(activation: str) -> None:
     """With layer normalisation in f32, where the original does not overflow and so has a rounding noise."""
-    config = dataclasses.replace(TINY, activation=activation, dropout=dropout, dtype="float16", norm_dtype="float32")
+    config = dataclasses.replace(TINY, activation=activation, dtype="float16", norm_dtype="float32")
     report = checked(config)
     assert report.comparison.passed, report.comparison.table()
 
@@ -171,7 +170,7 @@ def test_first_loss_is_that_of_a_uniform_guess_and_training_lowers_it() -> None:
 
 
 def test_dropout_depends_on_the_step_and_not_on_the_type() -> None:
-    config = dataclasses.replace(TINY, dropout=0.5)
+    config = dataclasses.replace(TINY, dropout=0.5, layers=1)
     tokens = np.zeros((BATCH, config.context + 1), np.int32)
 
     def first_loss(dtype: str, step: int) -> float:
