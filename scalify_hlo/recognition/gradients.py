@@ -15,7 +15,7 @@ _POINTWISE = frozenset(
         "logistic", "maximum", "minimum", "multiply", "negate", "power", "reshape", "rsqrt", "select", "sqrt",
         "subtract", "tanh",
     )
-) | {"chlo.square"}  # fmt: skip
+) | {"chlo.square", "func.call"}  # fmt: skip
 _COMBINING = frozenset({"func.call", "stablehlo.divide", "stablehlo.multiply"})
 # More values than this a gradient does not have.
 _MOST = 64
@@ -73,10 +73,11 @@ class _Region:
         return not self.block.exponential or shape_of(bare(value)) == shape_of(self.block.inner[0])
 
     def _fits(self, op: ir.Operation) -> bool:
-        if op.name == "stablehlo.reduce":
+        name = op.name
+        if name == "stablehlo.reduce":
             found = sum_of(op.results[0])
             return found is not None and found[1] in (1, self.block.count)
-        return op.name in _POINTWISE or op.name == "func.call"
+        return name in _POINTWISE
 
     def cotangents(self) -> list[ir.Value]:
         """The values that the block's own are first multiplied by or divide."""
@@ -86,9 +87,11 @@ class _Region:
         while pending and len(seen) <= len(self.block.inner) + _MOST:
             for user in users(pending.pop(0)):
                 others = [operand for operand in user.operands if not self.own(operand)]
-                if not others and self._fits(user) and user.results[0] not in seen:
-                    seen.add(user.results[0])
-                    pending.append(user.results[0])
+                if not others:
+                    result = user.results[0]
+                    if result not in seen and self._fits(user):
+                        seen.add(result)
+                        pending.append(result)
                 elif len(others) == 1 and user.name in _COMBINING:
                     found[self._first(others[0])] = None
         return list(found)
@@ -112,21 +115,34 @@ class _Region:
         while pending and len(found) <= _MOST:
             for use in pending.pop(0).uses:
                 op = use.owner.operation
-                if len(op.results) != 1 or op.results[0] in found or not self._fits(op):
+                results = op.results
+                if len(results) != 1:
                     continue
-                inside = [operand in found for operand in op.operands]
-                if all(known or self.own(operand) for known, operand in zip(inside, op.operands, strict=True)):
-                    parts = [found[operand] for operand in op.operands if operand in found]
-                    added = [v for k, v in zip(inside, op.operands, strict=True) if not k and constant(v) is None]
-                    summed = any(part.summed for part in parts) or any(not self._unnormalised(v) for v in added)
-                    own = any(part.own for part in parts) or (summed and any(self._is_whole(v) for v in added))
-                    own = own and not (self.block.exponential and op.name == "stablehlo.reduce")
-                    kept = not added or op.name not in ("stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce")
-                    direct = kept and any(part.direct for part in parts)
-                    averaged = op.name == "stablehlo.reduce" or all(part.averaged for part in parts)
-                    found[op.results[0]] = Part(own, summed, direct, averaged)
-                    pending.append(op.results[0])
+                result = results[0]
+                if result in found or not self._fits(op):
+                    continue
+                operands = list(op.operands)
+                known = [found.get(operand) for operand in operands]
+                if all(part or self.own(operand) for part, operand in zip(known, operands, strict=True)):
+                    parts = [part for part in known if part]
+                    others = [operand for part, operand in zip(known, operands, strict=True) if not part]
+                    found[result] = self._part(op, parts, [v for v in others if constant(v) is None])
+                    pending.append(result)
         return found if len(found) <= _MOST else {}
+
+    def _part(self, op: ir.Operation, parts: list[Part], added: list[ir.Value]) -> Part:
+        """What the result of an operation is, from its operands.
+
+        parts: of those that are values of the gradient. added: the others that are no constants, the block's own.
+        """
+        name = op.name
+        summed = any(part.summed for part in parts) or any(not self._unnormalised(v) for v in added)
+        own = any(part.own for part in parts) or (summed and any(self._is_whole(v) for v in added))
+        own = own and not (self.block.exponential and name == "stablehlo.reduce")
+        kept = not added or name not in ("stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce")
+        direct = kept and any(part.direct for part in parts)
+        averaged = name == "stablehlo.reduce" or all(part.averaged for part in parts)
+        return Part(own, summed, direct, averaged)
 
 
 def gradient_laws(block: Block) -> dict[ir.Value, Law]:

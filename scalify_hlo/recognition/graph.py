@@ -25,17 +25,25 @@ def shape_of(value: ir.Value) -> tuple[int, ...] | None:
 
 def bare(value: ir.Value) -> ir.Value:
     """The value before conversions, reshapes and broadcasts."""
+    return _bare(value)[0]
+
+
+def _bare(value: ir.Value) -> tuple[ir.Value, ir.Operation | None, str]:
+    """The value before conversions, reshapes and broadcasts, the operation that makes it, and that one's name."""
     while True:
         op = operation_of(value)
-        if op is None or op.name not in _SHAPES:
-            return value
+        if op is None:
+            return value, None, ""
+        name = op.name
+        if name not in _SHAPES:
+            return value, op, name
         value = op.operands[0]
 
 
 def constant(value: ir.Value) -> float | None:
     """The number that all elements of a constant equal, converted and broadcast or not."""
-    op = operation_of(bare(value))
-    attribute = op.attributes["value"] if op is not None and op.name == "stablehlo.constant" else None
+    _, op, name = _bare(value)
+    attribute = op.attributes["value"] if op is not None and name == "stablehlo.constant" else None
     if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
         return None
     number = getattr(attribute.get_splat_value(), "value", None)
@@ -61,8 +69,8 @@ def returned(function: ir.Operation) -> list[ir.Value]:
 
 def made_by(value: ir.Value, *names: str) -> ir.Operation | None:
     """The operation that makes a value, apart from its type and shape, if it is a `stablehlo` one of these names."""
-    op = operation_of(bare(value))
-    return op if op is not None and op.name.removeprefix("stablehlo.") in names else None
+    _, op, name = _bare(value)
+    return op if op is not None and name.removeprefix("stablehlo.") in names else None
 
 
 def without_constants(value: ir.Value) -> ir.Value:
