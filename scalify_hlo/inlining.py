@@ -11,8 +11,8 @@ from scalify_hlo.bindings import ir
 _LOOP = "stablehlo.while"
 
 
-def inline_loop_bodies(module: ir.Module) -> None:
-    """Inline the private functions that are called once, from inside a loop."""
+def inline_loop_bodies(module: ir.Module) -> bool:
+    """Inline the private functions that are called once, from inside a loop; whether there was one."""
     functions: dict[str, ir.Operation] = {}
     for op in module.body.operations:
         if op.operation.name == "func.func":
@@ -31,6 +31,7 @@ def inline_loop_bodies(module: ir.Module) -> None:
             inlined[name] = function
     for function in inlined.values():
         function.erase()
+    return bool(inlined)
 
 
 def _collect(op: ir.Operation, in_loop: bool, uses: collections.Counter[str], calls: list[ir.Operation]) -> None:

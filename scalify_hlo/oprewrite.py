@@ -146,7 +146,8 @@ class OpRewrite:
 
     def known(self, index: int, scale: Scale, moments: Moments) -> Moments:
         """Moments of the data of a result at a scale: of the block that it is the result of, else as estimated."""
-        law = self.rewriter.laws.get(self.op.results[index]) if self.rewriter.laws else None
+        laws = self.rewriter.laws
+        law = laws.get(self.op.results[index]) if laws else None
         if law is None or law.moments is None:
             return moments
         size = ONE

@@ -82,8 +82,8 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         table = FunctionTable(module, options)
         if not any(selection.scaled) and not table.contains_marker(function):
             return
-        inline_loop_bodies(module)
-        table = FunctionTable(module, options)
+        if inline_loop_bodies(module):
+            table = FunctionTable(module, options)
         if options.statistics == "f32" and table.narrow:
             widen_statistics(module)
         rewriter = Rewriter(function, options, table)

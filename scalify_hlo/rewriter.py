@@ -324,7 +324,8 @@ def erase_dead(candidates: Sequence[ir.Operation]) -> set[int]:
         key, op = work.pop()
         if key in erased or _is_used(op):
             continue
-        producers = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
+        owners = [v.owner for v in op.operands]
+        producers = [owner.operation for owner in owners if not isinstance(owner, ir.Block)]
         work.extend((hash(p), p) for p in producers if p.name in _PURE)
         erased.add(key)
         op.erase()
