@@ -151,7 +151,7 @@ def monotone(
     error = np.maximum(*(np.abs(end - value) for end in ends))
     if np.isnan(value).any() or (x.value < low).any():
         raise InadmissibleError("outside the domain")
-        error = np.where((x.value - x.error < low) | np.isnan(error), np.inf, error)
+    error = np.where((x.value - x.error < low) | np.isnan(error), np.inf, error)
     return rounded(value, np.where(x.error == 0, 0.0, error), exponent, degree)
 
 
