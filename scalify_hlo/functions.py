@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, passmanager
 from scalify_hlo.devices import same_on_every_device
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.facts import FactFinder
@@ -83,9 +83,11 @@ class Specialised:
 class FunctionTable:
     """All functions of a module, their specialisations, and what was found wrong."""
 
-    def __init__(self, module: ir.Module, options: ScalifyOptions):
+    def __init__(self, module: ir.Module, options: ScalifyOptions, *, narrow: bool):
+        """narrow: the module computes in some type of less range than f32."""
         self.module = module
         self.options = options
+        self.narrow = narrow
         self.errors: list[Diagnostic] = []
         self.remarks: list[Diagnostic] = []
         self.by_name: dict[str, ir.Operation] = {}
@@ -101,11 +103,6 @@ class FunctionTable:
         )
         # Arguments of functions and results of calls that are known to be the same on every device.
         self.everywhere: set[ir.Value] = set()
-
-    @functools.cached_property
-    def narrow(self) -> bool:
-        """Whether the module computes in any type of less range than f32."""
-        return _has_narrow(self.module.operation)
 
     # --- marker composites ------------------------------------------------------------------------------------
 
@@ -256,57 +253,10 @@ class FunctionTable:
 
     def remove_unused(self) -> None:
         """Erase private functions that nothing refers to any more."""
-        if not any(is_private(function) for function in self.by_name.values()):
-            return
-        references: dict[str, set[str]] = {}
-        for name, function in self.by_name.items():
-            collect_references(function, references.setdefault(name, set()))
-        while True:
-            used = {name for names in references.values() for name in names}
-            dead = [name for name, function in self.by_name.items() if name not in used and is_private(function)]
-            if not dead:
-                return
-            for name in dead:
-                self.by_name.pop(name).erase()
-                del references[name]
-
-
-def _has_narrow(op: ir.Operation) -> bool:
-    for region in op.regions:
-        for block in region.blocks:
-            if any(tensor_info(argument.type).is_narrow for argument in block.arguments):
-                return True
-            for inner in block.operations:
-                for result in inner.results:
-                    if tensor_info(result.type).is_narrow:
-                        return True
-                if len(inner.regions) and _has_narrow(inner.operation):
-                    return True
-    return False
-
-
-def collect_references(op: ir.Operation, names: set[str]) -> None:
-    """Add the names of all functions that operations inside `op` refer to."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                inner = inner.operation
-                if inner.name in ("func.call", "stablehlo.composite", "stablehlo.custom_call"):
-                    for attribute in inner.attributes.values():
-                        _collect(attribute, names)
-                if len(inner.regions):
-                    collect_references(inner, names)
-
-
-def _collect(attribute: ir.Attribute, names: set[str]) -> None:
-    if isinstance(attribute, ir.FlatSymbolRefAttr):
-        names.add(attribute.value)
-    elif isinstance(attribute, ir.ArrayAttr):
-        for element in attribute:
-            _collect(element, names)
-    elif isinstance(attribute, ir.DictAttr):
-        for named in attribute:
-            _collect(named.attr, names)
+        if any(is_private(function) for function in self.by_name.values()):
+            manager = passmanager.PassManager.parse("builtin.module(symbol-dce)")
+            manager.enable_verifier(False)
+            manager.run(self.module.operation)
 
 
 def is_private(function: ir.Operation) -> bool:

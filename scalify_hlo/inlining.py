@@ -4,54 +4,30 @@ A loop's rules need to see how a carried scale depends on itself; a call would h
 one call site, inside a loop, are inlined: the module does not grow.
 """
 
-import collections
-
 from scalify_hlo.bindings import ir
+from scalify_hlo.survey import Survey
 
-_LOOP = "stablehlo.while"
 
-
-def inline_loop_bodies(module: ir.Module) -> bool:
+def inline_loop_bodies(module: ir.Module, survey: Survey) -> bool:
     """Inline the private functions that are called once, from inside a loop; whether there was one."""
+    if not survey.calls_in_loops:
+        return False
     functions: dict[str, ir.Operation] = {}
     for op in module.body.operations:
         if op.operation.name == "func.func":
             functions[ir.StringAttr(op.attributes["sym_name"]).value] = op.operation
-    uses: collections.Counter[str] = collections.Counter()
-    calls: list[ir.Operation] = []
-    for function in functions.values():
-        _collect(function, False, uses, calls)
+    calls = list(survey.calls_in_loops)
     inlined: dict[str, ir.Operation] = {}
     while calls:
         call = calls.pop()
         name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
         function = functions.get(name)
-        if uses[name] == 1 and function is not None and _is_plain_private(function):
+        if survey.uses[name] == 1 and function is not None and _is_plain_private(function):
             calls += _inline(call, function)
             inlined[name] = function
     for function in inlined.values():
         function.erase()
     return bool(inlined)
-
-
-def _collect(op: ir.Operation, in_loop: bool, uses: collections.Counter[str], calls: list[ir.Operation]) -> None:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                inner = inner.operation
-                name = inner.name
-                if name == "func.call":
-                    uses[ir.FlatSymbolRefAttr(inner.attributes["callee"]).value] += 1
-                    if in_loop:
-                        calls.append(inner)
-                elif name == "stablehlo.composite":
-                    # The decomposition stays a function.
-                    uses[ir.FlatSymbolRefAttr(inner.attributes["decomposition"]).value] += 2
-                elif name == "stablehlo.custom_call" and "called_computations" in inner.attributes:
-                    for called in ir.ArrayAttr(inner.attributes["called_computations"]):
-                        uses[ir.FlatSymbolRefAttr(called).value] += 2
-                if len(inner.regions):
-                    _collect(inner, in_loop or name == _LOOP, uses, calls)
 
 
 def _is_plain_private(function: ir.Operation) -> bool:
@@ -73,7 +49,7 @@ def _inline(call: ir.Operation, function: ir.Operation) -> list[ir.Operation]:
         if op.name == "func.call":
             calls.append(op)
         elif len(op.regions):
-            _collect(op, True, collections.Counter(), calls)
+            calls += Survey().walk(op, in_loop=True).calls_in_loops
     for result, value in zip(call.results, operations[-1].operands, strict=True):
         result.replace_all_uses_with(value)
     call.erase()

@@ -9,7 +9,7 @@ import dataclasses
 import math
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True, unsafe_hash=True)  # never changed; a frozen one takes three times as long to make
 class Moments:
     """Estimates for the *data* of a scaled value (or for a plain value).
 

@@ -16,6 +16,7 @@ from scalify_hlo.rewriter import Rewriter
 from scalify_hlo.selection import select_arguments
 from scalify_hlo.signature import add_scale_arguments, add_scale_results, public_function
 from scalify_hlo.statistics_in_f32 import widen_statistics
+from scalify_hlo.survey import Survey
 from scalify_hlo.types import forget_types
 
 ModuleLike = TypeVar("ModuleLike", str, bytes, ir.Module)
@@ -79,11 +80,12 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
     with module.context, ir.Location.unknown():
         function = public_function(module)
         selection = select_arguments(function, options)
-        table = FunctionTable(module, options)
+        survey = Survey().walk(module.operation)
+        table = FunctionTable(module, options, narrow=survey.narrow)
         if not any(selection.scaled) and not table.contains_marker(function):
             return
-        if inline_loop_bodies(module):
-            table = FunctionTable(module, options)
+        if inline_loop_bodies(module, survey):
+            table = FunctionTable(module, options, narrow=survey.narrow)
         if options.statistics == "f32" and table.narrow:
             widen_statistics(module)
         rewriter = Rewriter(function, options, table)

@@ -78,9 +78,12 @@ class Rewriter:
         operations = [op.operation for op in block.operations]
         inside: dict[ir.Operation, Expansion] = {}
         if self.options.recognise in ("all", "blocks") and not self.paper:
-            self.laws |= find_laws(operations, self.functions.called)
+            found = find_laws(operations, self.functions.called)
+            self.laws |= found
+            if self.journals:
+                self.journals[-1].extend(found)
         if self.options.recognise in ("all", "expansions"):
-            inside = {op: found for found in find_expansions(operations) for op in found.members}
+            inside = {op: expansion for expansion in find_expansions(operations) for op in expansion.members}
         for op in operations[:-1]:
             if not inside or op not in inside or inside[op].root not in self.scaled:
                 self.visit(op)
@@ -301,6 +304,7 @@ class Attempt:
         rewriter.facts.learnt.pop()
         for value in self.journal:
             rewriter.scaled.pop(value, None)
+            rewriter.laws.pop(value, None)
             rewriter.facts.known.pop(value, None)
             rewriter.carried.discard(value)
         del rewriter.functions.errors[self.errors :]

@@ -76,11 +76,12 @@ class ScaleEmitter(OperationEmitter):
 
         floors: leave those that were kept above zero as they are.
         """
-        known = self._products if floors else self._products | self._above_zero
-        while any(symbol in known for symbol, _ in scale.factors):
+        products, floored = self._products, {} if floors else self._above_zero
+        while any(symbol in products or symbol in floored for symbol, _ in scale.factors):
             result = Scale(scale.exponent)
             for symbol, power in scale.factors:
-                result = result * known.get(symbol, Scale(0, ((symbol, 1),))) ** power
+                known = products.get(symbol) or floored.get(symbol)
+                result = result * (Scale(0, ((symbol, 1),)) if known is None else known) ** power
             scale = result
         return scale
 

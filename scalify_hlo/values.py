@@ -9,7 +9,7 @@ from scalify_hlo.scale import Scale
 from scalify_hlo.types import tensor_info
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True, unsafe_hash=True)  # never changed
 class ScaledValue:
     """A tensor X = data * scale.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from scalify_hlo.bindings import ir
 from scalify_hlo.recognition.blocks import find_blocks
 from scalify_hlo.recognition.gradients import gradient_laws
-from scalify_hlo.recognition.graph import Callee
+from scalify_hlo.recognition.graph import Callee, Graph
 from scalify_hlo.recognition.laws import Law
 
 
@@ -20,9 +20,10 @@ def find_laws(operations: Sequence[ir.Operation], callee: Callee) -> dict[ir.Val
 
     callee: the function that a call is of.
     """
+    graph = Graph(callee)
     laws: dict[ir.Value, Law] = {}
-    for block in find_blocks(operations, callee):
-        laws |= gradient_laws(block)
+    for block in find_blocks(operations, graph):
+        laws |= gradient_laws(block, graph)
         if block.result is not None:
             laws[block.result] = block.law
     return laws

@@ -10,18 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.recognition.graph import (
-    Callee,
-    bare,
-    constant,
-    made_by,
-    operation_of,
-    returned,
-    shape_of,
-    sum_of,
-    users,
-    without_constants,
-)
+from scalify_hlo.recognition.graph import Graph, Node, returned, shape_of
 from scalify_hlo.recognition.laws import GATED, NORMALISED, Law, probabilities
 from scalify_hlo.recognition.pointwise import POINTS, POINTWISE, evaluate, gelu
 
@@ -70,22 +59,25 @@ class Block:
         return self.name in ("softmax", "logsumexp")
 
 
-def find_blocks(operations: Sequence[ir.Operation], callee: Callee) -> list[Block]:
+def find_blocks(operations: Sequence[ir.Operation], graph: Graph) -> list[Block]:
     """The blocks among the operations of one region."""
     found: list[Block] = []
     seen: set[ir.Value] = set()
     for op in operations:
         name = op.name
-        if name == "stablehlo.exponential":
-            blocks = list(_softmax(op)) or _gated(op)
-        elif name in ("stablehlo.tanh", "stablehlo.logistic", "chlo.erf", "chlo.erfc"):
-            blocks = _gated(op)
-        elif name in ("stablehlo.rsqrt", "stablehlo.sqrt"):
-            blocks = _normalisation(op, callee)
-        elif name == "func.call":
-            blocks = _called(op, callee)
-        else:
+        if name not in _SEEDS and name != "func.call":
             continue
+        node = graph.node_of(op)
+        if node is None:
+            continue
+        if name == "stablehlo.exponential":
+            blocks = list(_softmax(node, graph)) or _gated(node, graph)
+        elif name in ("stablehlo.rsqrt", "stablehlo.sqrt"):
+            blocks = _normalisation(node, graph)
+        elif name == "func.call":
+            blocks = _called(node, graph)
+        else:
+            blocks = _gated(node, graph)
         for block in blocks:
             if block.result is None or block.result not in seen:
                 found.append(block)
@@ -96,17 +88,17 @@ def find_blocks(operations: Sequence[ir.Operation], callee: Callee) -> list[Bloc
 # --- functions that are blocks --------------------------------------------------------------------------------------
 
 
-def _called(call: ir.Operation, callee: Callee) -> Iterable[Block]:
+def _called(call: Node, graph: Graph) -> Iterable[Block]:
     # jax.nn.silu and log_softmax are functions, which return values for their gradients beside the result.
-    function = callee(call)
+    function = graph.callee(call.op)
     if function is None:
         return
     body = function.regions[0].blocks[0]
     names = {op.operation.name for op in body.operations}
     if not names & _SEEDS:
         return
-    results = {bare(value): result for value, result in zip(returned(function), call.results, strict=True)}
-    for block in find_blocks([op.operation for op in body.operations], callee):
+    results = {graph.bare(value): result for value, result in zip(returned(function), call.results, strict=True)}
+    for block in find_blocks([op.operation for op in body.operations], graph):
         argument = block.argument
         if argument is None or not isinstance(argument.owner, ir.Block):
             continue
@@ -114,193 +106,203 @@ def _called(call: ir.Operation, callee: Callee) -> Iterable[Block]:
         known = results if block.count == 1 else {v: results[v] for v in block.inner if v in results}
         inner = tuple(value for value in known.values() if result is None or value != result)
         inverse, deviation = (None if v is None else results.get(v) for v in (block.inverse, block.deviation))
-        outside = call.operands[argument.arg_number]
+        outside = _passed(call, argument)
         like = tuple(outside if value == argument else value for value in block.law.like)
         law = dataclasses.replace(block.law, like=like)
         yield Block(law, outside, result, inner, block.count, inverse, deviation)
 
 
+def _passed(call: Node, argument: ir.Value) -> ir.Value:
+    """What a call passes for an argument of its function."""
+    return call.op.operands[ir.BlockArgument(argument).arg_number]
+
+
 # --- softmax and logsumexp --------------------------------------------------------------------------------------
 
 
-def _softmax(exponential: ir.Operation) -> Iterable[Block]:
+def _softmax(exponential: Node, graph: Graph) -> Iterable[Block]:
     # e / sum(e), also as e * (1 / sum(e)); log(sum(e)) + m
-    e, x = exponential.results[0], _centred(exponential.operands[0])
-    sums = [(op.results[0], found[1]) for op in users(e) if (found := sum_of(op.results[0])) and bare(found[0]) == e]
+    e, x = exponential.result, _centred(exponential.operands[0], graph)
+    sums: list[tuple[ir.Value, int]] = []
+    for user in graph.users(e):
+        found = graph.sum_of(user.result)
+        if found is not None and graph.bare(found[0]) == e:
+            sums.append((user.result, found[1]))
     for total, count in sums:
         if count < 2:
             continue
         law = Law("softmax", probabilities(count))
-        results = [op.results[0] for user in users(total) for op in _quotients(user, e, total)]
+        users = graph.users(total)
+        results = [node.result for user in users for node in _quotients(user, e, total, graph)]
         for result in results:
             yield Block(law, x, result, (e, total, result), count)
-        if not results and _has_logarithm(total):
+        if not results and _has_logarithm(users, graph):
             yield Block(Law("logsumexp", None), x, None, (e, total), count)
-        elif not results and any(_divides(user, total) for user in users(total)):
+        elif not results and any(_divides(user, total, graph) for user in users):
             # Its gradient alone, of e and the sum.
             yield Block(law, x, None, (e, total), count)
 
 
-def _quotients(user: ir.Operation, e: ir.Value, total: ir.Value) -> list[ir.Operation]:
+def _quotients(user: Node, e: ir.Value, total: ir.Value, graph: Graph) -> list[Node]:
     """e / total, or e * (1 / total), of a user of the total."""
-    if user.name != "stablehlo.divide" or bare(user.operands[1]) != total:
+    if user.name != "stablehlo.divide" or graph.bare(user.operands[1]) != total:
         return []
-    if bare(user.operands[0]) == e:
+    if graph.bare(user.operands[0]) == e:
         return [user]
-    if constant(user.operands[0]) != 1:
+    if graph.constant(user.operands[0]) != 1:
         return []
-    return [op for op in users(user.results[0]) if _is_product(op, user.results[0], e)]
+    return [node for node in graph.users(user.result) if _is_product(node, user.result, e, graph)]
 
 
-def _divides(user: ir.Operation, total: ir.Value) -> bool:
-    return (user.name == "stablehlo.divide" and bare(user.operands[1]) == total) or _is_product(user, total, total)
+def _divides(user: Node, total: ir.Value, graph: Graph) -> bool:
+    divides = user.name == "stablehlo.divide" and graph.bare(user.operands[1]) == total
+    return divides or _is_product(user, total, total, graph)
 
 
-def _is_product(op: ir.Operation, a: ir.Value, b: ir.Value) -> bool:
-    return op.name == "stablehlo.multiply" and {bare(operand) for operand in op.operands} == {bare(a), bare(b)}
+def _is_product(node: Node, a: ir.Value, b: ir.Value, graph: Graph) -> bool:
+    if node.name != "stablehlo.multiply":
+        return False
+    return {graph.bare(operand) for operand in node.operands} == {graph.bare(a), graph.bare(b)}
 
 
-def _has_logarithm(total: ir.Value) -> bool:
+def _has_logarithm(users: list[Node], graph: Graph) -> bool:
     logs = ("stablehlo.log", "stablehlo.log_plus_one")
     return any(
-        user.name in logs or (user.name == "stablehlo.abs" and any(op.name in logs for op in users(user.results[0])))
-        for user in users(total)
+        user.name in logs or (user.name == "stablehlo.abs" and any(n.name in logs for n in graph.users(user.result)))
+        for user in users
     )
 
 
 # --- layer, RMS and batch normalisation ---------------------------------------------------------------------------
 
 
-def _normalisation(root: ir.Operation, callee: Callee) -> Iterable[Block]:
+def _normalisation(root: Node, graph: Graph) -> Iterable[Block]:
     # c / sqrt(mean(c^2) + epsilon), c = x or x - mean(x)
-    squares = _mean_of_squares(root.operands[0], callee, ())
+    squares = _mean_of_squares(root.operands[0], graph, ())
     if squares is None:
         return
     argument, count = squares
-    inverse = deviation = None
-    if root.name == "stablehlo.rsqrt":
-        inverse = root.results[0]
-    else:
-        deviation = root.results[0]
-    for op in users(root.results[0]):
-        if op.name == "stablehlo.multiply" and inverse is not None:
-            others = [operand for operand in op.operands if bare(operand) != bare(inverse)]
-        elif op.name == "stablehlo.divide" and deviation is not None and bare(op.operands[1]) == bare(deviation):
-            others = [op.operands[0]]
+    inverse = root.result if root.name == "stablehlo.rsqrt" else None
+    deviation = root.result if inverse is None else None
+    for node in graph.users(root.result):
+        if node.name == "stablehlo.multiply" and inverse is not None:
+            others = [operand for operand in node.operands if graph.bare(operand) != graph.bare(inverse)]
+        elif (
+            node.name == "stablehlo.divide"
+            and deviation is not None
+            and graph.bare(node.operands[1]) == graph.bare(deviation)
+        ):
+            others = [node.operands[0]]
         else:
             continue
-        if len(others) == 1 and argument is not None and _centred(others[0]) == argument:
+        if len(others) == 1 and argument is not None and _centred(others[0], graph) == argument:
             law = Law("normalisation", NORMALISED)
-            inner = (root.results[0], root.operands[0], others[0])
-            yield Block(law, argument, op.results[0], inner, count, inverse, deviation)
+            inner = (root.result, root.operands[0], others[0])
+            yield Block(law, argument, node.result, inner, count, inverse, deviation)
 
 
-def _centred(value: ir.Value) -> ir.Value:
+def _centred(value: ir.Value, graph: Graph) -> ir.Value:
     """x of x - m, m a number for each row; else the value itself."""
-    op = made_by(value, "subtract")
-    mean = None if op is None else operation_of(op.operands[1])
-    if op is not None and mean is not None and mean.name == "stablehlo.broadcast_in_dim":
-        return bare(op.operands[0])
-    return bare(value)
+    node = graph.made_by(value, "subtract")
+    mean = None if node is None else graph.node(node.operands[1])
+    if node is not None and mean is not None and mean.name == "stablehlo.broadcast_in_dim":
+        return graph.bare(node.operands[0])
+    return graph.bare(value)
 
 
-def _mean_of_squares(
-    value: ir.Value, callee: Callee, calls: tuple[ir.Operation, ...]
-) -> tuple[ir.Value | None, int] | None:
+def _mean_of_squares(value: ir.Value, graph: Graph, calls: tuple[Node, ...]) -> tuple[ir.Value | None, int] | None:
     """(x, N) of mean((x - m)^2) + epsilon over N elements; x is None where it is no argument of the function, as
     that of jax.numpy.var is, which the squares are summed in.
 
     calls: the calls that the value is inside of.
     """
-    value = without_constants(value)
-    op = operation_of(value)
-    if op is None:
+    value = graph.without_constants(value)
+    node = graph.node(value)
+    if node is None:
         if not calls:
             return None
-        argument = calls[-1].operands[ir.BlockArgument(value).arg_number]
-        return _mean_of_squares(argument, callee, calls[:-1])
-    name = op.name.removeprefix("stablehlo.")
+        argument = _passed(calls[-1], value)
+        return _mean_of_squares(argument, graph, calls[:-1])
+    name = node.name.removeprefix("stablehlo.")
     if name == "func.call":
-        function = callee(op)
-        index = list(op.results).index(value)
+        function = graph.callee(node.op)
         if function is None or len(calls) > 3:
             return None
-        return _mean_of_squares(returned(function)[index], callee, (*calls, op))
+        return _mean_of_squares(returned(function)[node.results.index(value)], graph, (*calls, node))
     if name in ("add", "maximum"):  # epsilon, or a bound
-        fixed = [constant(operand) is not None or _is_number(bare(operand)) for operand in op.operands]
+        fixed = [graph.constant(v) is not None or _is_number(graph.bare(v)) for v in node.operands]
         if fixed.count(True) != 1:
             return None
-        return _mean_of_squares(op.operands[fixed.index(False)], callee, calls)
+        return _mean_of_squares(node.operands[fixed.index(False)], graph, calls)
     if name in ("divide", "select", "subtract"):
         # a number of elements that is computed, NaN where it is 0, mean(x^2) - mean(x)^2
-        return _mean_of_squares(op.operands[int(name == "select")], callee, calls)
-    found_sum = sum_of(value)
+        return _mean_of_squares(node.operands[int(name == "select")], graph, calls)
+    found_sum = graph.sum_of(value)
     if found_sum is None:
         return None
-    square = made_by(found_sum[0], "multiply")
-    if found_sum[1] < 2 or square is None or bare(square.operands[0]) != bare(square.operands[1]):
+    square = graph.made_by(found_sum[0], "multiply")
+    if found_sum[1] < 2 or square is None or graph.bare(square.operands[0]) != graph.bare(square.operands[1]):
         return None
-    return _outside(_centred(square.operands[0]), calls), found_sum[1]
+    return _outside(_centred(square.operands[0], graph), graph, calls), found_sum[1]
 
 
 def _is_number(value: ir.Value) -> bool:
     return shape_of(value) == ()
 
 
-def _outside(value: ir.Value, calls: tuple[ir.Operation, ...]) -> ir.Value | None:
+def _outside(value: ir.Value, graph: Graph, calls: tuple[Node, ...]) -> ir.Value | None:
     """An argument of nested functions as the value that the outermost call passes; None for other values."""
     for call in reversed(calls):
-        if not isinstance(value.owner, ir.Block):
+        if graph.node(value) is not None:
             return None
-        value = bare(call.operands[ir.BlockArgument(value).arg_number])
+        value = graph.bare(_passed(call, value))
     return value
 
 
 # --- gelu and silu ------------------------------------------------------------------------------------------------
 
 
-def _gated(seed: ir.Operation) -> list[Block]:
+def _gated(seed: Node, graph: Graph) -> list[Block]:
     # x g(x), told by its values at some points
-    before = _upstream(seed)
+    before = _upstream(seed, graph)
     reached = {seed: 0}
     pending = [seed]
     while pending:
-        op = pending.pop(0)
-        if op.name == "stablehlo.multiply":
-            for operand in op.operands:
-                x = without_constants(operand)
-                block = _as_gated(op, x) if x in before else None
+        node = pending.pop(0)
+        if node.name == "stablehlo.multiply":
+            for operand in node.operands:
+                x = graph.without_constants(operand)
+                block = _as_gated(node, x, graph) if x in before else None
                 if block is not None:
                     return [block]
-        if reached[op] < _FAR and len(op.results) == 1:
-            for use in op.results[0].uses:
-                user = use.owner.operation
-                if user not in reached and user.name.startswith(("stablehlo.", "chlo.")):
-                    reached[user] = reached[op] + 1
+        if reached[node] < _FAR and len(node.results) == 1:
+            for user in graph.uses(node.result):
+                if user is not None and user not in reached and user.name.startswith(("stablehlo.", "chlo.")):
+                    reached[user] = reached[node] + 1
                     pending.append(user)
     return []
 
 
-def _upstream(seed: ir.Operation) -> set[ir.Value]:
+def _upstream(seed: Node, graph: Graph) -> set[ir.Value]:
     """The values that an operation is computed of, some operations back."""
     found: set[ir.Value] = set()
     pending = list(seed.operands)
     while pending and len(found) < _BEFORE:
         value = pending.pop(0)
-        op = operation_of(value)
+        node = graph.node(value)
         if value not in found:
             found.add(value)
-            pending += op.operands if op is not None and op.name in POINTWISE else ()
+            pending += node.operands if node is not None and node.name in POINTWISE else ()
     return found
 
 
-def _as_gated(op: ir.Operation, x: ir.Value) -> Block | None:
-    found = evaluate(op.results[0], x)
+def _as_gated(node: Node, x: ir.Value, graph: Graph) -> Block | None:
+    found = evaluate(node.result, x, graph)
     if found is None:
         return None
     values, inner = found
     for name, functions in _GATES.items():
         if any(np.allclose(values, function, rtol=0, atol=_TOLERANCE) for function in functions):
             law = Law(name, GATED[name], (x,))
-            return Block(law, x, op.results[0], tuple(value for value in inner if value != op.results[0]))
+            return Block(law, x, node.result, tuple(value for value in inner if value != node.result))
     return None

@@ -5,7 +5,7 @@ import dataclasses
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import Moments
 from scalify_hlo.recognition.blocks import Block
-from scalify_hlo.recognition.graph import bare, constant, operation_of, shape_of, sum_of, users
+from scalify_hlo.recognition.graph import Graph, Node, shape_of
 from scalify_hlo.recognition.laws import NORMALISED, SLOPE, Law, averages, probabilities, rows
 
 _POINTWISE = frozenset(
@@ -40,10 +40,11 @@ class Part:
 class _Region:
     """The values that depend on one cotangent and on a block."""
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, graph: Graph):
         self.block = block
+        self.graph = graph
         self._before: _Region | None = None
-        argument = [] if block.argument is None else [block.argument, bare(block.argument)]
+        argument = [] if block.argument is None else [block.argument, graph.bare(block.argument)]
         # value -> whether it is a value of the block's, or computed of such alone
         self._own: dict[ir.Value, bool] = dict.fromkeys([*argument, *block.inner], True)
 
@@ -51,10 +52,11 @@ class _Region:
         """Whether a value is computed of the block's and of constants alone."""
         known = self._own.get(value)
         if known is None:
-            op = operation_of(value)
-            known = constant(value) is not None or (
-                op is not None and depth < 12 and self._fits(op) and all(self.own(v, depth + 1) for v in op.operands)
-            )
+            graph = self.graph
+            known = graph.constant(value) is not None
+            if not known and depth < 12:
+                node = graph.node(value)
+                known = node is not None and self._fits(node) and all(self.own(v, depth + 1) for v in node.operands)
             self._own[value] = known
         return known
 
@@ -64,20 +66,19 @@ class _Region:
             return False
         if self._before is None:
             exponentials = dataclasses.replace(self.block, law=Law("exponential", None), inner=self.block.inner[:1])
-            self._before = _Region(exponentials)
+            self._before = _Region(exponentials, self.graph)
             self._before._own |= dict.fromkeys(self.block.inner[1:], False)
         return self._before.own(value)
 
     def _is_whole(self, value: ir.Value) -> bool:
         """Whether a value is no number for each row alone; of a softmax, an exponential or a probability."""
-        return not self.block.exponential or shape_of(bare(value)) == shape_of(self.block.inner[0])
+        return not self.block.exponential or shape_of(self.graph.bare(value)) == shape_of(self.block.inner[0])
 
-    def _fits(self, op: ir.Operation) -> bool:
-        name = op.name
-        if name == "stablehlo.reduce":
-            found = sum_of(op.results[0])
+    def _fits(self, node: Node) -> bool:
+        if node.name == "stablehlo.reduce":
+            found = self.graph.sum_of(node.result)
             return found is not None and found[1] in (1, self.block.count)
-        return name in _POINTWISE
+        return node.name in _POINTWISE
 
     def cotangents(self) -> list[ir.Value]:
         """The values that the block's own are first multiplied by or divide."""
@@ -85,10 +86,10 @@ class _Region:
         pending = list(self.block.inner)
         seen = set(pending)
         while pending and len(seen) <= len(self.block.inner) + _MOST:
-            for user in users(pending.pop(0)):
+            for user in self.graph.users(pending.pop(0)):
                 others = [operand for operand in user.operands if not self.own(operand)]
                 if not others:
-                    result = user.results[0]
+                    result = user.result
                     if result not in seen and self._fits(user):
                         seen.add(result)
                         pending.append(result)
@@ -98,14 +99,14 @@ class _Region:
 
     def _first(self, value: ir.Value) -> ir.Value:
         """What a value is before it was first combined with one of the block's."""
-        op = operation_of(value)
-        if op is None or not self._fits(op):
+        node = self.graph.node(value)
+        if node is None or not self._fits(node):
             return value
-        others = [operand for operand in op.operands if not self.own(operand)]
+        others = [operand for operand in node.operands if not self.own(operand)]
         if len(others) != 1:
             return value
         first = self._first(others[0])
-        combined = any(self.own(operand) and constant(operand) is None for operand in op.operands)
+        combined = any(self.own(operand) and self.graph.constant(operand) is None for operand in node.operands)
         return value if first == others[0] and not combined else first
 
     def grown(self, cotangent: ir.Value) -> dict[ir.Value, "Part"]:
@@ -113,29 +114,29 @@ class _Region:
         found = {cotangent: Part(own=False, summed=False, direct=True, averaged=False)}
         pending = [cotangent]
         while pending and len(found) <= _MOST:
-            for use in pending.pop(0).uses:
-                op = use.owner.operation
-                results = op.results
-                if len(results) != 1:
+            for node in self.graph.uses(pending.pop(0)):
+                if node is None or len(node.results) != 1 or node.result in found or not self._fits(node):
                     continue
-                result = results[0]
-                if result in found or not self._fits(op):
-                    continue
-                operands = list(op.operands)
-                known = [found.get(operand) for operand in operands]
-                if all(part or self.own(operand) for part, operand in zip(known, operands, strict=True)):
-                    parts = [part for part in known if part]
-                    others = [operand for part, operand in zip(known, operands, strict=True) if not part]
-                    found[result] = self._part(op, parts, [v for v in others if constant(v) is None])
-                    pending.append(result)
+                parts: list[Part] = []
+                added: list[ir.Value] = []
+                for operand in node.operands:
+                    part = found.get(operand)
+                    if part is not None:
+                        parts.append(part)
+                    elif not self.own(operand):
+                        break
+                    elif self.graph.constant(operand) is None:
+                        added.append(operand)
+                else:
+                    found[node.result] = self._part(node.name, parts, added)
+                    pending.append(node.result)
         return found if len(found) <= _MOST else {}
 
-    def _part(self, op: ir.Operation, parts: list[Part], added: list[ir.Value]) -> Part:
+    def _part(self, name: str, parts: list[Part], added: list[ir.Value]) -> Part:
         """What the result of an operation is, from its operands.
 
         parts: of those that are values of the gradient. added: the others that are no constants, the block's own.
         """
-        name = op.name
         summed = any(part.summed for part in parts) or any(not self._unnormalised(v) for v in added)
         own = any(part.own for part in parts) or (summed and any(self._is_whole(v) for v in added))
         own = own and not (self.block.exponential and name == "stablehlo.reduce")
@@ -145,38 +146,36 @@ class _Region:
         return Part(own, summed, direct, averaged)
 
 
-def gradient_laws(block: Block) -> dict[ir.Value, Law]:
+def gradient_laws(block: Block, graph: Graph) -> dict[ir.Value, Law]:
     """The laws of what leaves the gradient of a block, and of the row sums in a softmax's."""
-    region = _Region(block)
+    region = _Region(block, graph)
     shape = shape_of(block.inner[0] if block.argument is None else block.argument)
     mine = {*block.inner, *([] if block.result is None else [block.result])}
     laws: dict[ir.Value, Law] = {}
     for cotangent in region.cotangents():
         values = region.grown(cotangent)
-        quotient = block.name == "softmax" and not (block.result and _uses(values, cotangent, block.result))
+        quotient = block.name == "softmax" and not (block.result and _uses(values, cotangent, block.result, graph))
         for value, part in values.items():
-            op = operation_of(value)
-            if op is None or value in mine:
+            node = graph.node(value)
+            if node is None or value in mine:
                 continue
-            leaves = any(
-                not use.owner.operation.results or use.owner.operation.results[0] not in values for use in value.uses
-            )
-            if part.own and shape_of(value) == shape and leaves:
-                laws[value] = _law(block, cotangent, part)
-            elif (
-                quotient
-                and part.summed
-                and op.name == "stablehlo.reduce"
-                and (sum_of(value) or (0, 0))[1] == block.count
-            ):
+            if part.own and shape_of(value) == shape:
+                if any(user is None or user.result not in values for user in graph.uses(value)):  # it leaves
+                    laws[value] = _law(block, cotangent, part)
+            elif quotient and part.summed and node.name == "stablehlo.reduce" and _terms(value, graph) == block.count:
                 laws[value] = Law(f"gradient of {block.name}", rows(block.count), (cotangent,))
     return laws
 
 
-def _uses(values: dict[ir.Value, Part], cotangent: ir.Value, result: ir.Value) -> bool:
+def _terms(value: ir.Value, graph: Graph) -> int:
+    found = graph.sum_of(value)
+    return found[1] if found is not None else 0
+
+
+def _uses(values: dict[ir.Value, Part], cotangent: ir.Value, result: ir.Value, graph: Graph) -> bool:
     """Whether some of the values are computed of the result."""
-    ops = [operation_of(value) for value in values if value != cotangent]
-    return any(bare(operand) == result for op in ops if op is not None for operand in op.operands)
+    nodes = [graph.node(value) for value in values if value != cotangent]
+    return any(graph.bare(operand) == result for node in nodes if node is not None for operand in node.operands)
 
 
 def _law(block: Block, cotangent: ir.Value, part: Part) -> Law:

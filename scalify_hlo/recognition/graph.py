@@ -1,7 +1,8 @@
 """Looking at the operations of a block from the values: what a value is apart from its type and shape."""
 
+import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from scalify_hlo.bindings import ir
 
@@ -11,10 +12,126 @@ Callee = Callable[[ir.Operation], ir.Operation | None]
 _SHAPES = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape"})
 
 
-def operation_of(value: ir.Value) -> ir.Operation | None:
-    """The operation that a value is a result of; None for block arguments."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
+@dataclasses.dataclass(slots=True, eq=False)
+class Node:
+    """An operation that has results, taken apart once: the bindings make a new object at each look."""
+
+    op: ir.Operation
+    name: str
+    operands: list[ir.Value]
+    results: list[ir.Value]
+
+    @property
+    def result(self) -> ir.Value:
+        """The first result."""
+        return self.results[0]
+
+
+class Graph:
+    """The operations that have been looked at, while none of them changes.
+
+    callee: the function that a call is of.
+    """
+
+    def __init__(self, callee: Callee):
+        self.callee = callee
+        self._nodes: dict[ir.Value, Node | None] = {}
+        self._bare: dict[ir.Value, tuple[ir.Value, Node | None]] = {}
+        self._constants: dict[ir.Value, float | None] = {}
+        self._uses: dict[ir.Value, list[Node | None]] = {}
+        self._sums: dict[ir.Value, tuple[ir.Value, int] | None] = {}
+
+    def node(self, value: ir.Value) -> Node | None:
+        """The operation that a value is a result of; None for block arguments."""
+        if value in self._nodes:
+            return self._nodes[value]
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            self._nodes[value] = None
+            return None
+        return self._taken_apart(owner.operation)
+
+    def node_of(self, op: ir.Operation) -> Node | None:
+        """An operation; None if it has no results."""
+        results = list(op.results)
+        return (self._nodes.get(results[0]) or self._taken_apart(op)) if results else None
+
+    def _taken_apart(self, op: ir.Operation) -> Node:
+        node = Node(op, op.name, list(op.operands), list(op.results))
+        for result in node.results:
+            self._nodes[result] = node
+        return node
+
+    # --- apart from type and shape ------------------------------------------------------------------------------
+
+    def bare(self, value: ir.Value) -> ir.Value:
+        """The value before conversions, reshapes and broadcasts."""
+        return self._without_shapes(value)[0]
+
+    def _without_shapes(self, value: ir.Value) -> tuple[ir.Value, Node | None]:
+        """The value before conversions, reshapes and broadcasts, and the operation that makes it."""
+        found = self._bare.get(value)
+        if found is None:
+            node = self.node(value)
+            shaped = node is not None and node.name in _SHAPES
+            found = self._without_shapes(node.operands[0]) if node is not None and shaped else (value, node)
+            self._bare[value] = found
+        return found
+
+    def constant(self, value: ir.Value) -> float | None:
+        """The number that all elements of a constant equal, converted and broadcast or not."""
+        origin, node = self._without_shapes(value)
+        if node is None or node.name != "stablehlo.constant":
+            return None
+        if origin not in self._constants:
+            self._constants[origin] = _number(node.op)
+        return self._constants[origin]
+
+    def made_by(self, value: ir.Value, *names: str) -> Node | None:
+        """The operation that makes a value, apart from type and shape, if it is a `stablehlo` one of these names."""
+        node = self._without_shapes(value)[1]
+        return node if node is not None and node.name.removeprefix("stablehlo.") in names else None
+
+    def without_constants(self, value: ir.Value) -> ir.Value:
+        """The value before multiplications and divisions by constants, conversions, reshapes and broadcasts."""
+        while True:
+            value = self.bare(value)
+            node = self.made_by(value, "multiply", "divide")
+            if node is None:
+                return value
+            left, right = node.operands
+            if self.constant(right) is not None:
+                value = left
+            elif self.constant(left) is not None and node.name == "stablehlo.multiply":
+                value = right
+            else:
+                return value
+
+    def sum_of(self, value: ir.Value) -> tuple[ir.Value, int] | None:
+        """(what is summed, number of terms) of a value that is a sum over dimensions of known sizes."""
+        if value not in self._sums:
+            self._sums[value] = _sum_of(self.made_by(value, "reduce"))
+        return self._sums[value]
+
+    # --- users --------------------------------------------------------------------------------------------------
+
+    def uses(self, value: ir.Value) -> Sequence[Node | None]:
+        """The operation of each use of a value; None for one without results."""
+        found = self._uses.get(value)
+        if found is None:
+            found = [self.node_of(use.owner.operation) for use in value.uses]
+            self._uses[value] = found
+        return found
+
+    def users(self, value: ir.Value) -> list[Node]:
+        """The operations with results that use a value, apart from its type and shape, each once."""
+        found: dict[Node, None] = {}
+        for node in self.uses(value):
+            if node is not None and node.name in _SHAPES:
+                found |= dict.fromkeys(self.users(node.result))
+            elif node is not None:
+                found[node] = None
+        return list(found)
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...] | None:
@@ -23,80 +140,25 @@ def shape_of(value: ir.Value) -> tuple[int, ...] | None:
     return tuple(int(n) for n in type_.shape) if isinstance(type_, ir.RankedTensorType) else None
 
 
-def bare(value: ir.Value) -> ir.Value:
-    """The value before conversions, reshapes and broadcasts."""
-    return _bare(value)[0]
+def returned(function: ir.Operation) -> list[ir.Value]:
+    """What a function returns."""
+    return list(list(function.regions[0].blocks[0].operations)[-1].operation.operands)
 
 
-def _bare(value: ir.Value) -> tuple[ir.Value, ir.Operation | None, str]:
-    """The value before conversions, reshapes and broadcasts, the operation that makes it, and that one's name."""
-    while True:
-        op = operation_of(value)
-        if op is None:
-            return value, None, ""
-        name = op.name
-        if name not in _SHAPES:
-            return value, op, name
-        value = op.operands[0]
-
-
-def constant(value: ir.Value) -> float | None:
-    """The number that all elements of a constant equal, converted and broadcast or not."""
-    _, op, name = _bare(value)
-    attribute = op.attributes["value"] if op is not None and name == "stablehlo.constant" else None
+def _number(constant: ir.Operation) -> float | None:
+    attribute = constant.attributes["value"]
     if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
         return None
     number = getattr(attribute.get_splat_value(), "value", None)
     return float(number) if isinstance(number, int | float) else None
 
 
-def users(value: ir.Value) -> list[ir.Operation]:
-    """The operations with results that use a value, apart from its type and shape, each once."""
-    found: dict[ir.Operation, None] = {}
-    for use in value.uses:
-        op = use.owner.operation
-        if op.name in _SHAPES:
-            found |= dict.fromkeys(users(op.results[0]))
-        elif len(op.results):
-            found[op] = None
-    return list(found)
-
-
-def returned(function: ir.Operation) -> list[ir.Value]:
-    """What a function returns."""
-    return list(list(function.regions[0].blocks[0].operations)[-1].operation.operands)
-
-
-def made_by(value: ir.Value, *names: str) -> ir.Operation | None:
-    """The operation that makes a value, apart from its type and shape, if it is a `stablehlo` one of these names."""
-    _, op, name = _bare(value)
-    return op if op is not None and name.removeprefix("stablehlo.") in names else None
-
-
-def without_constants(value: ir.Value) -> ir.Value:
-    """The value before multiplications and divisions by constants, conversions, reshapes and broadcasts."""
-    while True:
-        value = bare(value)
-        op = made_by(value, "multiply", "divide")
-        if op is None:
-            return value
-        left, right = op.operands
-        if constant(right) is not None:
-            value = left
-        elif constant(left) is not None and op.name == "stablehlo.multiply":
-            value = right
-        else:
-            return value
-
-
-def sum_of(value: ir.Value) -> tuple[ir.Value, int] | None:
-    """(what is summed, number of terms) of a value that is a sum over dimensions of known sizes."""
-    op = made_by(value, "reduce")
-    if op is None or len(op.results) > 1:
+def _sum_of(node: Node | None) -> tuple[ir.Value, int] | None:
+    if node is None or len(node.results) > 1:
         return None
-    body = list(op.regions[0].blocks[0].operations)
+    body = list(node.op.regions[0].blocks[0].operations)
     if len(body) != 2 or body[0].operation.name != "stablehlo.add":
         return None
-    shape = shape_of(op.operands[0]) or ()
-    lengths = [shape[int(d)] for d in op.attributes["dimensions"]]
-    return None if any(n < 0 for n in lengths) else (op.operands[0], math.prod(lengths))
+    shape = shape_of(node.operands[0]) or ()
+    lengths = [shape[int(d)] for d in node.op.attributes["dimensions"]]
+    return None if any(n < 0 for n in lengths) else (node.operands[0], math.prod(lengths))

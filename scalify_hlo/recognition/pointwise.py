@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.recognition.graph import constant, operation_of
+from scalify_hlo.recognition.graph import Graph
 
 Samples = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -68,7 +68,7 @@ def gelu(x: Samples, *, by_tanh: bool) -> Samples:
     return 0.5 * x * (1 + _erf(x / math.sqrt(2)))
 
 
-def evaluate(value: ir.Value, at: ir.Value) -> tuple[Samples, list[ir.Value]] | None:
+def evaluate(value: ir.Value, at: ir.Value, graph: Graph) -> tuple[Samples, list[ir.Value]] | None:
     """(what `value` is where the elements of `at` are POINTS, the values between); None if that is not known."""
     known: dict[ir.Value, Samples] = {at: POINTS}
     looked_at = 0
@@ -77,24 +77,24 @@ def evaluate(value: ir.Value, at: ir.Value) -> tuple[Samples, list[ir.Value]] | 
         nonlocal looked_at
         if inner in known:
             return known[inner]
-        number = constant(inner)
+        number = graph.constant(inner)
         if number is not None:
             return np.full_like(POINTS, number)
         looked_at += 1
-        op = operation_of(inner)
-        if op is None or looked_at > _MOST:
+        node = graph.node(inner)
+        if node is None or looked_at > _MOST:
             return None
         operands: list[Samples] = []
-        for operand in op.operands:
+        for operand in node.operands:
             found = of(operand)
             if found is None:
                 return None
             operands.append(found)
-        if op.name == "stablehlo.compare":
-            direction = str(op.attributes["comparison_direction"]).split()[-1].rstrip(">")
+        if node.name == "stablehlo.compare":
+            direction = str(node.op.attributes["comparison_direction"]).split()[-1].rstrip(">")
             function = _COMPARE.get(direction)
         else:
-            function = _FUNCTIONS.get(op.name)
+            function = _FUNCTIONS.get(node.name)
         if function is not None:
             known[inner] = function(*operands)
         return known.get(inner)

@@ -17,6 +17,7 @@ from scalify_hlo.execution.signature import pair_arguments
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition import find_laws
 from scalify_hlo.recognition.blocks import find_blocks
+from scalify_hlo.recognition.graph import Graph
 
 Function = Callable[[Any], Any]
 SHAPE = (16, 64)
@@ -123,7 +124,7 @@ def _main(text: str) -> tuple[list[ir.Operation], Callable[[ir.Operation], ir.Op
 def test_blocks_and_their_gradients_are_found(name: str, dtype: str) -> None:
     expected, function = BLOCKS[name]
     ops, callee, _module = _main(_text(function, dtype))
-    assert [block.name for block in find_blocks(ops, callee)] == [expected]
+    assert [block.name for block in find_blocks(ops, Graph(callee))] == [expected]
     found = {law.block for law in find_laws(ops, callee).values()}
     assert found == {f"gradient of {expected}"} | ({expected} if expected != "logsumexp" else set())
 

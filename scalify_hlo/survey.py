@@ -1,0 +1,58 @@
+"""What the engine wants to know of a whole module before it starts, from one walk over it."""
+
+import collections
+import dataclasses
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
+
+_LOOP = "stablehlo.while"
+# Frequent operations whose results have the element type of an operand, or none that is a float.
+_FOLLOWING = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "add", "and", "broadcast_in_dim", "compare", "divide", "exponential", "maximum", "minimum", "multiply",
+        "negate", "or", "reshape", "return", "rsqrt", "select", "slice", "sqrt", "subtract", "tanh", "transpose",
+    )
+) | {"func.return"}  # fmt: skip
+
+
+@dataclasses.dataclass
+class Survey:
+    """What was found.
+
+    narrow: some value is of a type of less range than f32.
+    uses: how often each function is referred to; one that has to stay a function, as a decomposition, twice as often.
+    calls_in_loops: the calls inside loops, of all functions.
+    """
+
+    narrow: bool = False
+    uses: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter[str])
+    calls_in_loops: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
+
+    def walk(self, op: ir.Operation, *, in_loop: bool = False) -> "Survey":
+        """Look at everything inside `op`."""
+        for region in op.regions:
+            for block in region.blocks:
+                self.narrow = self.narrow or any(tensor_info(a.type).is_narrow for a in block.arguments)
+                for inner in block.operations:
+                    self._visit(inner.operation, in_loop)
+        return self
+
+    def _visit(self, op: ir.Operation, in_loop: bool) -> None:
+        name = op.name
+        if name in _FOLLOWING:
+            return
+        if not self.narrow:
+            self.narrow = any(tensor_info(result.type).is_narrow for result in op.results)
+        if name == "func.call":
+            self.uses[ir.FlatSymbolRefAttr(op.attributes["callee"]).value] += 1
+            if in_loop:
+                self.calls_in_loops.append(op)
+        elif name == "stablehlo.composite":
+            self.uses[ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value] += 2
+        elif name == "stablehlo.custom_call" and "called_computations" in op.attributes:
+            for called in ir.ArrayAttr(op.attributes["called_computations"]):
+                self.uses[ir.FlatSymbolRefAttr(called).value] += 2
+        if len(op.regions):
+            self.walk(op, in_loop=in_loop or name == _LOOP)
