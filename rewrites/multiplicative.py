@@ -41,7 +41,8 @@ def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale, weight: Weight | N
 # (s x) (t y) = (s t) (x y);  (s x) 2^k = (s 2^k) x
 @rule("multiply", family="multiplicative", law="(s x)(t y) = (s t)(x y)", scale="s t", shaped=True)
 def multiply(r: OpRewrite) -> None:
-    for i in (0, 1):
+    plain = [i for i in (0, 1) if r.inputs[i] is None]
+    for i in (1 - i for i in plain):
         if _keeps_constant(r, i, 1 - i):
             x = r.scaled(i)
             number = r.splat(1 - i) or 1.0
@@ -55,7 +56,7 @@ def multiply(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     if _is_high_power(x.scale * y.scale):
         return on_values(r)
-    weight = _weight(r, 0, 1) or _weight(r, 1, 0)
+    weight = (_weight(r, 0, 1) or _weight(r, 1, 0)) if plain else None
     squared = x.data == y.data and not r.info(0).is_complex
     if squared:
         # The scales may differ, as in (2 x) x.

@@ -16,6 +16,7 @@ class OperationEmitter:
         self.ip = ir.InsertionPoint.at_block_begin(entry)
         self.f32 = ir.F32Type.get()
         self.scalar = ir.RankedTensorType.get([], self.f32)
+        self._no_dimensions = ir.DenseI64ArrayAttr.get([])
         self._elements: dict[str, ir.Type] = {"f32": self.f32}
 
     # --- operations -------------------------------------------------------------------------------------------
@@ -107,6 +108,11 @@ class OperationEmitter:
         key = ("broadcast", value, shape.shape if shape.is_static else like)
         found = self.scope.cache.get(key)
         if found is not None:
+            return found
+        own = tensor_info(value.type)
+        if not own.rank and shape.rank and shape.is_static and own.element == shape.element:
+            found = self.op("broadcast_in_dim", like.type, value, broadcast_dimensions=self._no_dimensions)
+            self.scope.cache[key] = found
             return found
         target, source = ir.RankedTensorType(like.type), ir.RankedTensorType(value.type)
         if source.shape == target.shape:

@@ -127,7 +127,7 @@ class OpRewrite:
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
         on_value = not indifferent and self._leaves_range(scale)
-        self._declare(index, data, scale, moments, indifferent, weight, on_value)
+        self._declare(index, data, scale, self.known(index, scale, moments), indifferent, weight, on_value)
 
     def _declare(
         self,
@@ -140,7 +140,6 @@ class OpRewrite:
         on_value: bool,
     ) -> None:
         value = self.op.results[index]
-        moments = self.known(index, scale, moments)
         found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight)
         self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
 
@@ -180,7 +179,7 @@ class OpRewrite:
 
         # x <- r x (1 - x), written out: s, s^2, s^4, ..., while x stays between 0 and 1
         """
-        if not scale.factors or self.rewriter.paper or self.rewriter.functions.narrow:
+        if not scale.factors or self.rewriter.narrow or self.rewriter.paper:
             return False
         one, larger, smaller = scale.trials
         growth = max(abs(larger - one), abs(smaller - one)) / TRIALS[1]

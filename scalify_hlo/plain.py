@@ -134,10 +134,10 @@ def _product(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value |
     One operation, instead of a product of scales, its broadcast and a multiplication.
     """
     emit = rewriter.emit
-    if wide != tensor_info(scaled.data.type).element:
+    if scaled.scale.is_constant or wide != tensor_info(scaled.data.type).element:
         return None
     found = _factors(rewriter, scaled)
-    if found is None or scaled.scale.is_constant:
+    if found is None:
         return None
     values: list[ir.Value] = []
     for factor, other in (found, found[::-1]):

@@ -44,6 +44,7 @@ class Rewriter:
         self.options = options
         self.paper = options.rules == "paper"  # nothing is known of the values but their scales
         self.functions = functions
+        self.narrow = functions.narrow
         # How far data of types with the range of f32 may come from unit scaling; elementwise results half as far again.
         self.slack = min(options.slack, _SLACK_BESIDE_NARROW) if functions.narrow else options.slack
         entry = function.regions[0].blocks[0]

@@ -199,6 +199,8 @@ def _merge(
         return a
     if not a and sign == 1:
         return b
+    if len(b) == 1 and b[0][0].index > (a[-1][0].index if a else 0):
+        return (*a, (b[0][0], sign * b[0][1]))
     powers = dict(a)
     for symbol, power in b:
         powers[symbol] = powers.get(symbol, 0) + sign * power
