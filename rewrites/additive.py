@@ -53,9 +53,8 @@ def add(r: OpRewrite) -> None:
             return finish_combined(r, scale, r.scaled(1 - i).moments)
     fresh = _fresh_term(x, y) if sign > 0 else None
     if fresh is not None:
-        return (_narrow_average if r.info(0).is_narrow or _is_narrowed(r.op.results[0]) else _wide_average)(
-            r, x, y, fresh
-        )
+        stored_narrow = r.info(0).is_narrow or (r.rewriter.narrow and _is_narrowed(r.op.results[0]))
+        return (_narrow_average if stored_narrow else _wide_average)(r, x, y, fresh)
     low = lower_degree(r, x, y)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -148,6 +147,8 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
     the scale (a polynomial is evaluated where its terms balance), and it takes the scale of its lower term. Types of
     narrow range take the larger scale as long as they can.
     """
+    if x.scale.factors == y.scale.factors:
+        return None
     scales = [r.emit.expanded(value.scale, floors=False) for value in (x, y)]
     narrow = r.info(0).is_narrow
     powers = [power for _, power in (scales[0] / scales[1]).factors]
@@ -198,7 +199,7 @@ def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
     for state, update in ((x, y), (y, x)):
         is_state = isinstance(state.data.owner, ir.Block) and not isinstance(update.data.owner, ir.Block)
         if is_state and state.scale.factors != update.scale.factors:
-            margin = 0 if _is_narrowed(state.data) else _UPDATE
+            margin = 0 if r.rewriter.narrow and _is_narrowed(state.data) else _UPDATE
             return r.emit.maximum([state.size, update.size.shifted(-margin)])
     return None
 

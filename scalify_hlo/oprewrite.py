@@ -43,7 +43,7 @@ class OpRewrite:
     inputs: per operand its scaled form, None where the operand is plain.
     """
 
-    __slots__ = ("_plain", "_result", "after_op", "emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
+    __slots__ = ("_infos", "_plain", "_result", "after_op", "emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
 
     def __init__(self, rewriter: "Rewriter", op: ir.Operation, name: str, inputs: list[ScaledValue | None]):
         self.rewriter = rewriter
@@ -54,6 +54,7 @@ class OpRewrite:
         self.erased = False
         self.after_op: ir.InsertionPoint | None = None
         self._result: TensorInfo | None = None  # of result 0
+        self._infos: dict[int, TensorInfo] = {}  # of operands as they are now
         self._plain: dict[int, ir.Value] = {}  # plain operands that have been replaced, as they were
         self.on_values = False  # the operation computes on unscaled values (see `combined`)
 
@@ -79,10 +80,14 @@ class OpRewrite:
         if self.inputs[index] is None:
             self._plain.setdefault(index, self.op.operands[index])
         self.op.operands[index] = value
+        self._infos.pop(index, None)
 
     def info(self, index: int) -> TensorInfo:
         """Element type and shape of operand `index`."""
-        return tensor_info(self.op.operands[index].type)
+        found = self._infos.get(index)
+        if found is None:
+            found = self._infos[index] = tensor_info(self.op.operands[index].type)
+        return found
 
     def result_info(self, index: int = 0) -> TensorInfo:
         """Element type and shape of result `index`."""
@@ -181,6 +186,8 @@ class OpRewrite:
         """
         if not scale.factors or self.rewriter.narrow or self.rewriter.paper:
             return False
+        if len(scale.factors) == 1 and abs(scale.factors[0][1]) == 1 and scale.factors[0][0].trials is TRIALS:
+            return abs(scale.exponent + exponent) > _FURTHEST_EXPONENT
         one, larger, smaller = scale.trials
         growth = max(abs(larger - one), abs(smaller - one)) / TRIALS[1]
         return growth > _HIGHEST_POWER or abs(one + exponent) > _FURTHEST_EXPONENT
@@ -318,6 +325,7 @@ class OpRewrite:
         """Compute the operation on recombined values, in its own element types; float results are plain."""
         for i, value in self._plain.items():
             self.op.operands[i] = value
+        self._infos.clear()
         for i, found in enumerate(self.inputs):
             if found is not None:
                 self.set_operand(i, self.plain(i, self.info(i).element))

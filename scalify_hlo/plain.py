@@ -10,6 +10,7 @@ from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
 if TYPE_CHECKING:
+    from scalify_hlo.oprewrite import OpRewrite
     from scalify_hlo.rewriter import Rewriter
 
 # A plain tensor of known magnitude is brought to unit scaling when its RMS is further than this from 1.
@@ -181,13 +182,14 @@ MIRRORED = frozenset(
 )
 
 
-def mirror(rewriter: "Rewriter", op: ir.Operation, operands: list[ir.Value], inputs: list[ScaledValue | None]) -> None:
+def mirror(r: "OpRewrite", operands: list[ir.Value]) -> None:
     """Compute the value of an elementwise result beside its data, where the values of its operands are known.
 
     operands: of the operation in the original program. In types with the range of f32 a chain of elementwise
     operations between two sums of unlike scales is then the original program's; whatever of the data and of the
     values is not used is erased at the end.
     """
+    op, rewriter = r.op, r.rewriter
     result = op.results[0]
     scaled = rewriter.scaled.get(result)
     if scaled is None or scaled.scale.is_constant or scaled.indifferent:
@@ -200,14 +202,14 @@ def mirror(rewriter: "Rewriter", op: ir.Operation, operands: list[ir.Value], inp
     key = ("unscaled", scaled.data, scaled.scale, info.element)
     if key in cache:
         return
-    if op.name == "stablehlo.broadcast_in_dim":
+    if r.name == "stablehlo.broadcast_in_dim":
         # A scalar (a learning rate) is unscaled before it is broadcast.
-        if tensor_info(operands[0].type).rank == 0 and inputs[0] is not None:
-            value = unscaled(rewriter, inputs[0])
-            cache[key] = emit.broadcast_like(value, scaled.data)
+        if tensor_info(operands[0].type).rank == 0 and r.inputs[0] is not None:
+            with r.after():
+                cache[key] = emit.broadcast_like(unscaled(rewriter, r.inputs[0]), scaled.data)
         return
     values: list[ir.Value] = []
-    for operand, x in zip(operands, inputs, strict=True):
+    for operand, x in zip(operands, r.inputs, strict=True):
         if x is None:
             values.append(operand)
             continue
@@ -215,5 +217,6 @@ def mirror(rewriter: "Rewriter", op: ir.Operation, operands: list[ir.Value], inp
         if value is None:
             return
         values.append(value)
-    cache[key] = emit.op(op.name.removeprefix("stablehlo."), result.type, *values)
+    with r.after():
+        cache[key] = emit.create(r.name, [result.type], values).results[0]
     rewriter.dead.append(op)

@@ -178,8 +178,7 @@ class Rewriter:
                 self._to_one_scale(rewrite, rule)
             rule.apply(rewrite)
             if mirrored is not None:
-                with rewrite.after():
-                    mirror(self, op, mirrored, rewrite.inputs)
+                mirror(rewrite, mirrored)
         except UnsupportedError as unsupported:
             self._unsupported(rewrite, str(unsupported))
         self._leave_behind(rewrite, rule.family if rule else "unscaled")

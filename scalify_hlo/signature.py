@@ -123,11 +123,12 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
     new_attributes: list[dict[str, ir.Attribute]] = []
     moved: dict[int, int] = {}
     element = "f8E8M0FNU" if options.scale_dtype == "e8m0" else "f32"
+    where = describe_location(function.location)
     for i, (value, attribute) in enumerate(zip(old, attributes, strict=True)):
         moved[i] = len(operands)
         info = tensor_info(value.type)
         scaled = rewriter.scaled.get(value)
-        shape = scale_shape(f"result {i}", value, attribute, describe_location(function.location), errors)
+        shape = scale_shape(f"result {i}", value, attribute, where, errors)
         attribute = {k: v for k, v in attribute.items() if k != SCALE_SHAPE}
         if errors or options.plain_results or info.element not in options.scaled_types:
             operands.append(plain_value(rewriter, scaled) if scaled else value)
