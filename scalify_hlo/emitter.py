@@ -25,13 +25,14 @@ class Emitter(ScaleEmitter):
         if info.is_narrow:
             wide = self.rescale(self.convert(data, "f32"), factor, infinite=infinite)
             return self.convert(wide, info.element)
-        return self._scaled_by("multiply", data, self.divisor(factor) if infinite else self.scale_value(factor))
+        value = self.divisor(factor) if infinite else self.scale_value(factor)
+        return self._scaled_by("multiply", data, value, info)
 
     def unscale_by(self, data: ir.Value, scale: Scale) -> ir.Value:
         """data / scale, where the scale is a value of its own: no reciprocal is emitted. Not for narrow types."""
         if scale.is_constant:
             return self.rescale(data, ONE / scale)
-        return self._scaled_by("divide", data, self.divisor(scale))
+        return self._scaled_by("divide", data, self.divisor(scale), tensor_info(data.type))
 
     def source_of(self, data: ir.Value) -> tuple[ir.Value, float] | None:
         """(source, k) where `data` is source * 2^k by an operation emitted here."""
@@ -43,15 +44,14 @@ class Emitter(ScaleEmitter):
             scope = None if scope.isolated else scope.parent
         return None
 
-    def _scaled_by(self, name: str, data: ir.Value, value: ir.Value) -> ir.Value:
-        info = tensor_info(data.type)
+    def _scaled_by(self, name: str, data: ir.Value, value: ir.Value, info: TensorInfo) -> ir.Value:
         if info.is_complex:
             real_type = self.tensor_type(data.type, info.real)
             real, imag = self.op("real", real_type, data), self.op("imag", real_type, data)
             factor = self.broadcast_like(self.scale_as(value, info.real), real)
             parts = (self.op(name, real_type, part, factor) for part in (real, imag))
             return self.op("complex", data.type, *parts)
-        return self.op(name, data.type, data, self.broadcast_like(self.scale_as(value, info.element), data))
+        return self.op(name, data.type, data, self.broadcast_like(self.scale_as(value, info.element), data, info))
 
     def scale_as(self, value: ir.Value, element: str) -> ir.Value:
         """A f32 scale value in the element type it is to be multiplied in."""
@@ -73,7 +73,7 @@ class Emitter(ScaleEmitter):
         while exponent:
             step = max(low, min(high, exponent))
             if info.is_complex:
-                data = self._scaled_by("multiply", data, self.constant(self.scalar, 2.0**step))
+                data = self._scaled_by("multiply", data, self.constant(self.scalar, 2.0**step), info)
             else:
                 data = self.op("multiply", data.type, data, self.splat(data, 2.0**step))
             exponent -= step

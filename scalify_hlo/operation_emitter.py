@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.scopes import At, Scope
-from scalify_hlo.types import FLOAT_RANGE, LARGEST, tensor_info
+from scalify_hlo.types import FLOAT_RANGE, LARGEST, TensorInfo, tensor_info
 
 
 class OperationEmitter:
@@ -102,9 +102,12 @@ class OperationEmitter:
 
     # --- broadcasts -------------------------------------------------------------------------------------------
 
-    def broadcast_like(self, value: ir.Value, like: ir.Value) -> ir.Value:
-        """`value` (rank 0, or the rank of `like` with dimensions 1 or full) at the shape of `like`."""
-        shape = tensor_info(like.type)
+    def broadcast_like(self, value: ir.Value, like: ir.Value, shape: TensorInfo | None = None) -> ir.Value:
+        """`value` (rank 0, or the rank of `like` with dimensions 1 or full) at the shape of `like`.
+
+        shape: what is known of the type of `like`.
+        """
+        shape = shape or tensor_info(like.type)
         key = ("broadcast", value, shape.shape if shape.is_static else like)
         found = self.scope.cache.get(key)
         if found is not None:

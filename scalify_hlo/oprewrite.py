@@ -43,7 +43,19 @@ class OpRewrite:
     inputs: per operand its scaled form, None where the operand is plain.
     """
 
-    __slots__ = ("_infos", "_plain", "_result", "after_op", "emit", "erased", "inputs", "name", "on_values", "op", "rewriter")
+    __slots__ = (
+        "_infos",
+        "_plain",
+        "_result",
+        "after_op",
+        "emit",
+        "erased",
+        "inputs",
+        "name",
+        "on_values",
+        "op",
+        "rewriter",
+    )
 
     def __init__(self, rewriter: "Rewriter", op: ir.Operation, name: str, inputs: list[ScaledValue | None]):
         self.rewriter = rewriter

@@ -99,16 +99,17 @@ def wide_element(element: str) -> str:
 def unscaled(rewriter: "Rewriter", scaled: ScaledValue, *, element: str | None = None) -> ir.Value:
     """data * scale, in `element` (by default wide enough: f32 for f16 and f8)."""
     emit = rewriter.emit
-    element = element or wide_element(tensor_info(scaled.data.type).element)
+    element = element or wide_element(scaled.info.element)
     if scaled.indifferent:
         return emit.convert(scaled.data, element)
     key = ("unscaled", scaled.data, scaled.scale, element)
     found = emit.scope.cache.get(key)
     if found is None:
         # Round once: widen, multiply, and narrow only at the end.
-        own = tensor_info(scaled.data.type).element
+        own = scaled.info.element
         wide = wide_element(own)
-        found = emit.convert(_product(rewriter, scaled, wide) or _multiplied(rewriter, scaled, wide), element)
+        found = _product(rewriter, scaled, wide) or _multiplied(rewriter, scaled, wide)
+        found = found if element == wide else emit.convert(found, element)
         emit.scope.cache[key] = found
     return found
 
@@ -121,7 +122,8 @@ def _multiplied(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Valu
     if source is not None:
         # The data are 2^k times another value: unscale that one, by a product without the power of two.
         data, scale = source[0], scale.shifted(source[1])
-    return emit.rescale(emit.convert(data, wide), scale, infinite=scaled.moments.infinite)
+    data = data if wide == scaled.info.element else emit.convert(data, wide)
+    return emit.rescale(data, scale, infinite=scaled.moments.infinite)
 
 
 def note_product(rewriter: "Rewriter", data: ir.Value, x: ScaledValue, y: ScaledValue) -> None:
@@ -135,7 +137,7 @@ def _product(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value |
     One operation, instead of a product of scales, its broadcast and a multiplication.
     """
     emit = rewriter.emit
-    if scaled.scale.is_constant or wide != tensor_info(scaled.data.type).element:
+    if scaled.scale.is_constant or wide != scaled.info.element:
         return None
     found = _factors(rewriter, scaled)
     if found is None:
@@ -195,7 +197,7 @@ def mirror(r: "OpRewrite", operands: list[ir.Value]) -> None:
     if scaled is None or scaled.scale.is_constant or scaled.indifferent:
         return
     emit = rewriter.emit
-    info = tensor_info(scaled.data.type)
+    info = scaled.info
     if info.is_complex or wide_element(info.element) != info.element:
         return
     cache = emit.scope.cache

@@ -173,7 +173,7 @@ def plain_value(rewriter: Rewriter, scaled: ScaledValue) -> ir.Value:
     """data * scale in the element type of the data."""
     from scalify_hlo.plain import unscaled
 
-    return unscaled(rewriter, scaled, element=tensor_info(scaled.data.type).element)
+    return unscaled(rewriter, scaled, element=scaled.info.element)
 
 
 def _move_aliases(function: ir.Operation, moved: dict[int, int]) -> None:

@@ -6,7 +6,7 @@ import math
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.scale import Scale
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import TensorInfo, tensor_info
 
 
 @dataclasses.dataclass(slots=True, unsafe_hash=True)  # never changed
@@ -25,6 +25,14 @@ class ScaledValue:
     moments: Moments = UNIT
     indifferent: bool = False
     weight: "Weight | None" = None
+    _info: TensorInfo | None = dataclasses.field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def info(self) -> TensorInfo:
+        """Element type and shape."""
+        if self._info is None:
+            self._info = tensor_info(self.data.type)
+        return self._info
 
     @property
     def exponent(self) -> int:
@@ -32,7 +40,7 @@ class ScaledValue:
 
         0.95 times a state is no smaller than the state, or a moving average would halve its scale at every step.
         """
-        little = 0.25 if tensor_info(self.data.type).is_narrow else 1e-9
+        little = 0.25 if self.info.is_narrow else 1e-9
         return math.floor(self.moments.log2 + little)
 
     @property
