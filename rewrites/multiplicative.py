@@ -54,7 +54,8 @@ def multiply(r: OpRewrite) -> None:
             x = r.scaled(i)
             return _pass_through(r, x, x.scale.shifted(exponent), _weight(r, i, 1 - i))
     x, y = r.scaled(0), r.scaled(1)
-    if _is_high_power(x.scale * y.scale):
+    scale = x.scale * y.scale
+    if _is_high_power(scale):
         return on_values(r)
     weight = (_weight(r, 0, 1) or _weight(r, 1, 0)) if plain else None
     squared = x.data == y.data and not r.info(0).is_complex
@@ -63,13 +64,14 @@ def multiply(r: OpRewrite) -> None:
         ratio = y.scale / x.scale
         x = with_headroom(r, x)
         y = ScaledValue(x.data, x.scale * ratio, x.moments)
+        scale = x.scale * y.scale
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
     moments = x.moments.squared() if squared else x.moments.product(y.moments)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
     note_product(r.rewriter, r.op.results[0], x, y)
-    return scaled_result(r, x.scale * y.scale, moments, weight)
+    return scaled_result(r, scale, moments, weight)
 
 
 def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> bool:
@@ -187,7 +189,8 @@ def divide(r: OpRewrite) -> None:
         x = r.scaled(0)
         return _pass_through(r, x, x.scale.shifted(-exponent))
     x, y = r.scaled(0), r.scaled(1)
-    if _is_high_power(x.scale / y.scale):
+    scale = x.scale / y.scale
+    if _is_high_power(scale):
         return on_values(r)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
@@ -197,7 +200,7 @@ def divide(r: OpRewrite) -> None:
     moments = Moments(moments.rms, moments.mean, nonnegative, infinite=moments.infinite)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
-    return scaled_result(r, x.scale / y.scale, moments)
+    return scaled_result(r, scale, moments)
 
 
 def take_root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:

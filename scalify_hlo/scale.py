@@ -58,14 +58,20 @@ class Scale:
     factors: tuple[tuple[Symbol, int], ...] = ()
 
     def __mul__(self, other: "Scale") -> "Scale":
+        if not other.factors:
+            return self.shifted(other.exponent)
         return Scale(self.exponent + other.exponent, _merge(self.factors, other.factors, 1))
 
     def __truediv__(self, other: "Scale") -> "Scale":
+        if not other.factors:
+            return self.shifted(-other.exponent)
         return Scale(self.exponent - other.exponent, _merge(self.factors, other.factors, -1))
 
     def __pow__(self, power: int) -> "Scale":
         if power == 0:
             return ONE
+        if power == 1:
+            return self
         return Scale(self.exponent * power, tuple((s, p * power) for s, p in self.factors))
 
     def shifted(self, exponent: float) -> "Scale":
@@ -104,7 +110,10 @@ class Scale:
     @property
     def degree(self) -> int:
         """The highest power, positive or negative, of a run-time factor."""
-        return max((abs(power) for _, power in self.factors), default=0)
+        degree = 0
+        for _, power in self.factors:
+            degree = max(degree, abs(power))
+        return degree
 
     @property
     def trials(self) -> Trials:
@@ -123,9 +132,12 @@ class Scale:
     @property
     def least(self) -> float:
         """log2 of the smallest number that this scale can be, as far as it is known; else -inf."""
-        if all(symbol.positive and power > 0 for symbol, power in self.factors):
-            return self.exponent + sum(symbol.least * power for symbol, power in self.factors)
-        return -math.inf
+        least = self.exponent
+        for symbol, power in self.factors:
+            if power < 0 or not symbol.positive:
+                return -math.inf
+            least += symbol.least * power
+        return least
 
     def halved(self) -> "tuple[Scale, Scale]":
         """(root, rest) with root^2 * rest = self, rest as small as algebra allows."""
