@@ -76,10 +76,10 @@ class OpRewrite:
         """The scaled form of operand `index`; a plain operand gets a constant scale from what is known of it."""
         found = self.inputs[index]
         if found is None:
-            found = self.rewriter.as_scaled(self._original(index))
+            found = self.rewriter.as_scaled(self.original(index))
         return found
 
-    def _original(self, index: int) -> ir.Value:
+    def original(self, index: int) -> ir.Value:
         """Operand `index` as it was before `set_operand`, if it is plain."""
         return self._plain[index] if index in self._plain else self.op.operands[index]
 
@@ -113,7 +113,7 @@ class OpRewrite:
         """The value of operand `index`, data * scale; in `element`, by default a type wide enough for it."""
         found = self.inputs[index]
         if found is None:
-            value = self._original(index)
+            value = self.original(index)
             info = tensor_info(value.type)
             return self.emit.convert(value, element or wide_element(info.element)) if info.is_float else value
         return unscaled(self.rewriter, found, element=element)
@@ -122,7 +122,7 @@ class OpRewrite:
         """The number that all elements of a plain operand equal, if known."""
         if self.inputs[index] is not None:
             return None
-        return self.rewriter.facts_of(self._original(index)).splat
+        return self.rewriter.facts_of(self.original(index)).splat
 
     def attribute_ints(self, name: str) -> list[int]:
         """An integer array attribute; [] when absent."""

@@ -184,15 +184,17 @@ MIRRORED = frozenset(
 )
 
 
-def mirror(r: "OpRewrite", operands: list[ir.Value]) -> None:
+def mirror(r: "OpRewrite") -> None:
     """Compute the value of an elementwise result beside its data, where the values of its operands are known.
 
-    operands: of the operation in the original program. In types with the range of f32 a chain of elementwise
-    operations between two sums of unlike scales is then the original program's; whatever of the data and of the
-    values is not used is erased at the end.
+    In types with the range of f32 a chain of elementwise operations between two sums of unlike scales is then the
+    original program's; whatever of the data and of the values is not used is erased at the end.
     """
-    op, rewriter = r.op, r.rewriter
-    result = op.results[0]
+    rewriter = r.rewriter
+    first = r.inputs[0]
+    if r.name == "stablehlo.broadcast_in_dim" and (first is None or first.info.rank):
+        return
+    result = r.op.results[0]
     scaled = rewriter.scaled.get(result)
     if scaled is None or scaled.scale.is_constant or scaled.indifferent:
         return
@@ -204,16 +206,15 @@ def mirror(r: "OpRewrite", operands: list[ir.Value]) -> None:
     key = ("unscaled", scaled.data, scaled.scale, info.element)
     if key in cache:
         return
-    if r.name == "stablehlo.broadcast_in_dim":
+    if first is not None and r.name == "stablehlo.broadcast_in_dim":
         # A scalar (a learning rate) is unscaled before it is broadcast.
-        if tensor_info(operands[0].type).rank == 0 and r.inputs[0] is not None:
-            with r.after():
-                cache[key] = emit.broadcast_like(unscaled(rewriter, r.inputs[0]), scaled.data)
+        with r.after():
+            cache[key] = emit.broadcast_like(unscaled(rewriter, first), scaled.data)
         return
     values: list[ir.Value] = []
-    for operand, x in zip(operands, r.inputs, strict=True):
+    for i, x in enumerate(r.inputs):
         if x is None:
-            values.append(operand)
+            values.append(r.original(i))
             continue
         value = cache.get(("unscaled", x.data, x.scale, info.element))
         if value is None:
@@ -221,4 +222,4 @@ def mirror(r: "OpRewrite", operands: list[ir.Value]) -> None:
         values.append(value)
     with r.after():
         cache[key] = emit.create(r.name, [result.type], values).results[0]
-    rewriter.dead.append(op)
+    rewriter.dead.append(r.op)

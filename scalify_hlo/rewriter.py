@@ -170,15 +170,14 @@ class Rewriter:
         emit = self.emit
         emit.ip, emit.location = ir.InsertionPoint(op), op.location
         rule = self._rules.get(name)
-        mirrored = list(operands) if name in MIRRORED else None
         try:
             if rule is None:
                 raise UnsupportedError(self._missing(name))
             if not rule.shaped:
                 self._to_one_scale(rewrite, rule)
             rule.apply(rewrite)
-            if mirrored is not None:
-                mirror(rewrite, mirrored)
+            if name in MIRRORED:
+                mirror(rewrite)
         except UnsupportedError as unsupported:
             self._unsupported(rewrite, str(unsupported))
         self._leave_behind(rewrite, rule.family if rule else "unscaled")
