@@ -18,6 +18,7 @@ from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition import find_laws
 from scalify_hlo.recognition.blocks import find_blocks
 from scalify_hlo.recognition.graph import Graph
+from scalify_hlo.rewriter import Attempt
 
 Function = Callable[[Any], Any]
 SHAPE = (16, 64)
@@ -237,3 +238,23 @@ def test_gradients_of_causal_attention_are_at_unit_size(length: int) -> None:
         assert np.isfinite(np.asarray(data, np.float32)).all() and scale > 0
     # Narrow data are not scaled up by the last 2^6 that an estimate would allow.
     assert abs(sizes["all"]) <= 6 and abs(sizes["all"]) <= abs(sizes["none"]) - 1, sizes
+
+
+def test_what_was_found_in_a_discarded_attempt_at_a_loop_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its operations are erased; new ones may come to lie where they were, and would have had their sizes."""
+    forgotten: list[int] = []
+    discard = Attempt.discard
+
+    def checked(attempt: Attempt) -> None:
+        rewriter = attempt.rewriter
+        inside = [value for value in attempt.journal if value in rewriter.laws]
+        discard(attempt)
+        assert not any(value in rewriter.laws for value in inside)
+        forgotten.append(len(inside))
+
+    def scan(x: Any) -> Any:
+        return jax.lax.scan(lambda c, _: (c + 3 * _rms_norm(c), None), x, length=3)[0]
+
+    monkeypatch.setattr(Attempt, "discard", checked)
+    rewrite_module(jax.export.export(jax.jit(scan))(jax.ShapeDtypeStruct(SHAPE, np.float32)).mlir_module())
+    assert any(forgotten)

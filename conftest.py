@@ -1,0 +1,6 @@
+"""Settings of the tests that have to be made before JAX is imported."""
+
+import os
+
+# Most of the tests' time XLA compiles kernels that run once: LLVM need not optimise them.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
