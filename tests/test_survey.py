@@ -47,9 +47,7 @@ def test_calls_and_which_of_them_are_in_loops() -> None:
     ],
 )
 def test_a_narrow_type_anywhere_is_seen(body: str) -> None:
-    assert _survey(
-        f"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{\n{body}\nreturn %x : tensor<4xf32>\n}}"
-    ).narrow
+    assert _survey(f"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{\n{body}\nreturn %x : tensor<4xf32>\n}}")[0]
 
 
 def test_a_narrow_argument_is_seen() -> None:
