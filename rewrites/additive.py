@@ -229,11 +229,18 @@ def relative(member: ScaledValue, scale: Scale) -> Moments:
 
 
 def larger(a: Moments, b: Moments) -> Moments:
-    """Moments of the larger of two values; with a mean or a sign if both have it."""
+    """Moments of the larger of two values; with a mean or a sign if both have it.
+
+    Values with zeros that leave room for each other, as the gradients of slices have, are taken to do so.
+    """
     found = max(a, b, key=lambda moments: moments.rms)
     agree = a.mean * b.mean > 0
     infinite = a.infinite or b.infinite
-    return Moments(found.rms, found.mean if agree else 0.0, a.nonnegative and b.nonnegative, infinite=infinite)
+    disjoint = a.share + b.share <= 1
+    rms = math.hypot(a.rms, b.rms) if disjoint else found.rms
+    share = a.share + b.share if disjoint else 1.0
+    nonnegative = a.nonnegative and b.nonnegative
+    return Moments(rms, found.mean if agree else 0.0, nonnegative, infinite=infinite, share=share)
 
 
 def finish_combined(

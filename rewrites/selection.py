@@ -4,6 +4,7 @@ Members that are indifferent to scale (zeros, infinities, NaN) take any (paper, 
 """
 
 import math
+from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import Moments
@@ -24,8 +25,11 @@ _MASK = 2.0**12
 _MASK_LOSS = 8
 
 
-def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
-    """Bring the members `indices` to one scale and declare the result."""
+def select_members(r: OpRewrite, indices: tuple[int, ...], shares: Sequence[float] | None = None) -> None:
+    """Bring the members `indices` to one scale and declare the result.
+
+    shares: of the result's elements that come from each, if they are known.
+    """
     members = tuple(r.scaled(i) for i in indices)
     live = [m for m in members if not m.indifferent]
     if len(indices) == 2 and len(live) == 2:
@@ -46,6 +50,10 @@ def select_members(r: OpRewrite, indices: tuple[int, ...]) -> None:
         return r.result(members[0].scale, members[0].moments, indifferent=True)
     scale = combined(r, indices, members)
     moments = relative(live[0], scale)
+    if shares is not None and all(m.moments.rms == 0 for m in members if m.indifferent):
+        others = [relative(other, scale) for other in live[1:]]
+        kept = [share for m, share in zip(members, shares, strict=True) if not m.indifferent]
+        return finish_combined(r, scale, moments.beside(others, kept))
     for other in live[1:]:
         moments = moments.mixed(relative(other, scale))
     if len(live) < len(members):
@@ -157,7 +165,9 @@ def _mixed_by_concatenation(r: OpRewrite, index: int) -> list[int]:
 
 @rule("concatenate", **_LAW, mixes=_mixed_by_concatenation)
 def concatenate(r: OpRewrite) -> None:
-    select_members(r, tuple(range(len(r.inputs))))
+    sizes = [r.info(i).size for i in range(len(r.inputs))]
+    static = r.result_info().is_static and r.result_info().size > 0
+    select_members(r, tuple(range(len(sizes))), [n / r.result_info().size for n in sizes] if static else None)
 
 
 def _mixed_by_padding(r: OpRewrite, index: int) -> list[int]:
@@ -173,7 +183,10 @@ def _mixed_by_padding(r: OpRewrite, index: int) -> list[int]:
 # padding with s v and data s x: s pad(x, v)
 @rule("pad", **_LAW, mixes=_mixed_by_padding)
 def pad(r: OpRewrite) -> None:
-    select_members(r, (0, 1))
+    padded = r.result_info()
+    known = padded.is_static and padded.size > 0
+    share = min(r.info(0).size / padded.size, 1.0) if known else 1.0
+    select_members(r, (0, 1), (share, 1 - share) if known else None)
 
 
 @rule("dynamic_pad", **_LAW)

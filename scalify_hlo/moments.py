@@ -7,6 +7,7 @@ compounds with depth. Three numbers per tensor, propagated by the rules, repair 
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 
 @dataclasses.dataclass(slots=True, unsafe_hash=True)  # never changed; a frozen one takes three times as long to make
@@ -19,6 +20,7 @@ class Moments:
     least: no element is smaller in magnitude, if positive: a denominator of softmax is a sum of exponentials, the
     largest of which is 1.
     infinite: elements may be infinite (a mask): the data must not be multiplied by a scale that may have become 0.
+    share: of the elements that may be other than 0; less than 1 after zeros were put beside or around them.
     """
 
     rms: float = 1.0
@@ -26,6 +28,7 @@ class Moments:
     nonnegative: bool = False
     least: float = 0.0
     infinite: bool = False
+    share: float = 1.0
 
     @property
     def log2(self) -> float:
@@ -35,7 +38,8 @@ class Moments:
     def times(self, factor: float) -> "Moments":
         """Moments of factor * x."""
         nonnegative = self.nonnegative and factor >= 0
-        return Moments(abs(self.rms * factor), self.mean * factor, nonnegative, abs(self.least * factor), self.infinite)
+        least = abs(self.least * factor)
+        return Moments(abs(self.rms * factor), self.mean * factor, nonnegative, least, self.infinite, self.share)
 
     def shifted(self, exponent: float) -> "Moments":
         """Moments of x * 2^exponent."""
@@ -92,6 +96,20 @@ class Moments:
             (self.mean + other.mean) / 2,
             self.nonnegative and other.nonnegative,
             infinite=self.infinite or other.infinite,
+        )
+
+    def beside(self, others: "Sequence[Moments]", shares: Sequence[float]) -> "Moments":
+        """Moments of a tensor whose elements come from this and from `others`, in these shares, and are 0 else.
+
+        # E[x^2] = sum of share_i E[x_i^2]
+        """
+        parts = [(self, shares[0]), *zip(others, shares[1:], strict=True)]
+        return Moments(
+            math.sqrt(sum(share * part.rms**2 for part, share in parts)),
+            sum(share * part.mean for part, share in parts),
+            all(part.nonnegative for part, _ in parts),
+            infinite=any(part.infinite for part, _ in parts),
+            share=sum(share * part.share for part, share in parts),
         )
 
     def absolute(self) -> "Moments":

@@ -1,0 +1,39 @@
+// What is known of the size of data: zeros put beside or around them count, and values that leave room for each other,
+// as the gradients of slices do, add up to a full tensor.
+// RUN: scalify-opt --split-input-file --print-rules %s | FileCheck %s
+
+// CHECK-LABEL: func.func @gradient_of_slices(
+// CHECK-COUNT-3: stablehlo.pad {{.*}}rms=0.577
+// CHECK: stablehlo.add {{.*}}rms=0.816
+// CHECK: stablehlo.add {{.*}}rms=2"
+func.func @gradient_of_slices(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %c: tensor<4x8xf32>) -> tensor<4x24xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %a, %zero, low = [0, 0], high = [0, 16], interior = [0, 0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x24xf32>
+  %1 = stablehlo.pad %b, %zero, low = [0, 8], high = [0, 8], interior = [0, 0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x24xf32>
+  %2 = stablehlo.pad %c, %zero, low = [0, 16], high = [0, 0], interior = [0, 0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x24xf32>
+  %3 = stablehlo.add %0, %1 : tensor<4x24xf32>
+  %4 = stablehlo.add %3, %2 : tensor<4x24xf32>
+  %5 = stablehlo.add %4, %4 : tensor<4x24xf32>
+  return %5 : tensor<4x24xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @beside_zeros(
+// CHECK: stablehlo.concatenate {{.*}}rms=0.5"
+func.func @beside_zeros(%a: tensor<4x8xf32>) -> tensor<4x32xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<4x24xf32>
+  %0 = stablehlo.concatenate %a, %zeros, dim = 1 : (tensor<4x8xf32>, tensor<4x24xf32>) -> tensor<4x32xf32>
+  return %0 : tensor<4x32xf32>
+}
+
+// -----
+
+// A padding of infinities has no size.
+// CHECK-LABEL: func.func @around_infinities(
+// CHECK: stablehlo.pad {{.*}}rms=1"
+func.func @around_infinities(%a: tensor<4x8xf32>) -> tensor<4x32xf32> {
+  %mask = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.pad %a, %mask, low = [0, 0], high = [0, 24], interior = [0, 0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x32xf32>
+  return %0 : tensor<4x32xf32>
+}
