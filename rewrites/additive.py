@@ -9,7 +9,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.growth import is_multiple
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.plain import unscaled, wide_element
+from scalify_hlo.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import FLOOR, Scale
 from scalify_hlo.shared_sums import noted
@@ -258,7 +258,7 @@ def finish_combined(
     if not _on_values(r):
         r.settled(scale, moments, index=index, slack=slack, below=below)
         return
-    value = r.op.results[index]
+    value = r.value(index)
     if scale.factors and scale.exponent and not r.emit.is_emitted(scale):
         # Divide by the run-time part alone; the power of two stays in the data if they are not too far out then.
         moments, scale = moments.shifted(scale.exponent), Scale(0, scale.factors)
@@ -268,7 +268,7 @@ def finish_combined(
     with r.after():
         data = r.emit.unscale_by(value, scale)
     info = r.result_info(index)
-    r.emit.scope.cache["unscaled", data, scale, info.element] = value
+    r.emit.scope.cache[unscaled_key(data, scale, info.element)] = value
     static = info.rank and info.is_static and not info.is_complex
     if static and scale.factors and r.name in ("stablehlo.add", "stablehlo.subtract"):
         r.rewriter.sums.append(noted(r.op, data.owner.operation))

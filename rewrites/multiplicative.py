@@ -47,7 +47,7 @@ def multiply(r: OpRewrite) -> None:
             x = r.scaled(i)
             number = r.splat(1 - i) or 1.0
             constant = ScaledValue(r.operand(1 - i), ONE, of_constant(number))
-            note_product(r.rewriter, r.op.results[0], x, constant)
+            note_product(r.rewriter, r.value(), x, constant)
             return r.result(x.scale, x.moments.times(number), weight=_weight(r, i, 1 - i))
         exponent = power_of_two(r.splat(1 - i))
         if exponent is not None:
@@ -70,7 +70,7 @@ def multiply(r: OpRewrite) -> None:
     moments = x.moments.squared() if squared else x.moments.product(y.moments)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
-    note_product(r.rewriter, r.op.results[0], x, y)
+    note_product(r.rewriter, r.value(), x, y)
     return scaled_result(r, scale, moments, weight)
 
 
@@ -126,7 +126,7 @@ def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight |
     rest = r.emit.unfloored(scale)
     if not rest.is_one:
         with r.after():
-            data = r.emit.rescale(r.op.results[0], rest)
+            data = r.emit.rescale(r.value(), rest)
         return r.settled(scale / rest, moments, data=data, weight=weight)
     if len(scale.factors) > _MOST_FACTORS:
         scale = r.emit.single(Scale(0, scale.factors)).shifted(scale.exponent)

@@ -51,7 +51,8 @@ class Emitter(ScaleEmitter):
             factor = self.broadcast_like(self.scale_as(value, info.real), real)
             parts = (self.op(name, real_type, part, factor) for part in (real, imag))
             return self.op("complex", data.type, *parts)
-        return self.op(name, data.type, data, self.broadcast_like(self.scale_as(value, info.element), data, info))
+        factor = self.broadcast_like(self.scale_as(value, info.element), data, info, used=True)
+        return self.op(name, data.type, data, factor)
 
     def scale_as(self, value: ir.Value, element: str) -> ir.Value:
         """A f32 scale value in the element type it is to be multiplied in."""

@@ -44,7 +44,7 @@ class OperationEmitter:
 
     def op(self, name: str, type_: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
         """`stablehlo.<name>` with one result."""
-        return self.create(f"stablehlo.{name}", [type_], operands, attributes).results[0]
+        return self.create(f"stablehlo.{name}", [type_], operands, attributes).result
 
     def element_type(self, name: str) -> ir.Type:
         """The MLIR element type called `name`, such as "f32" or "f8E4M3FN"."""
@@ -102,10 +102,13 @@ class OperationEmitter:
 
     # --- broadcasts -------------------------------------------------------------------------------------------
 
-    def broadcast_like(self, value: ir.Value, like: ir.Value, shape: TensorInfo | None = None) -> ir.Value:
+    def broadcast_like(
+        self, value: ir.Value, like: ir.Value, shape: TensorInfo | None = None, *, used: bool = False
+    ) -> ir.Value:
         """`value` (rank 0, or the rank of `like` with dimensions 1 or full) at the shape of `like`.
 
-        shape: what is known of the type of `like`.
+        shape: what is known of the type of `like`. used: something uses the result at once, and so need not be looked
+        at for itself when what is unused is erased.
         """
         shape = shape or tensor_info(like.type)
         key = ("broadcast", value, shape.shape if shape.is_static else like)
@@ -114,7 +117,9 @@ class OperationEmitter:
             return found
         own = tensor_info(value.type)
         if not own.rank and shape.rank and shape.is_static and own.element == shape.element:
-            found = self.op("broadcast_in_dim", like.type, value, broadcast_dimensions=self._no_dimensions)
+            dimensions: dict[str, ir.Attribute] = {"broadcast_dimensions": self._no_dimensions}
+            op = self.create("stablehlo.broadcast_in_dim", [like.type], [value], dimensions, erasable=not used)
+            found = op.results[0]
             self.scope.cache[key] = found
             return found
         target, source = ir.RankedTensorType(like.type), ir.RankedTensorType(value.type)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scalify_hlo.bindings import ir
 from scalify_hlo.emitter import At, Emitter
 from scalify_hlo.moments import UNIT, Moments
-from scalify_hlo.plain import unscaled, wide_element
+from scalify_hlo.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.scale import ONE, SMALLEST, TRIALS, Scale, round_log2
 from scalify_hlo.types import TensorInfo, tensor_info
 from scalify_hlo.values import ScaledValue, Weight
@@ -44,6 +44,7 @@ class OpRewrite:
     """
 
     __slots__ = (
+        "_first",
         "_infos",
         "_plain",
         "_result",
@@ -65,6 +66,7 @@ class OpRewrite:
         self.emit: Emitter = rewriter.emit
         self.erased = False
         self.after_op: ir.InsertionPoint | None = None
+        self._first: ir.Value | None = None  # result 0
         self._result: TensorInfo | None = None  # of result 0
         self._infos: dict[int, TensorInfo] = {}  # of operands as they are now
         self._plain: dict[int, ir.Value] = {}  # plain operands that have been replaced, as they were
@@ -101,12 +103,21 @@ class OpRewrite:
             found = self._infos[index] = tensor_info(self.op.operands[index].type)
         return found
 
+    def value(self, index: int = 0) -> ir.Value:
+        """Result `index`."""
+        if index:
+            return self.op.results[index]
+        found = self._first
+        if found is None:
+            found = self._first = self.op.results[0]
+        return found
+
     def result_info(self, index: int = 0) -> TensorInfo:
         """Element type and shape of result `index`."""
         if index:
             return tensor_info(self.op.results[index].type)
         if self._result is None:
-            self._result = tensor_info(self.op.results[0].type)
+            self._result = tensor_info(self.value().type)
         return self._result
 
     def plain(self, index: int, element: str | None = None) -> ir.Value:
@@ -156,14 +167,14 @@ class OpRewrite:
         weight: Weight | None,
         on_value: bool,
     ) -> None:
-        value = self.op.results[index]
+        value = self.value(index)
         found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight)
         self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
 
     def known(self, index: int, scale: Scale, moments: Moments) -> Moments:
         """Moments of the data of a result at a scale: of the block that it is the result of, else as estimated."""
         laws = self.rewriter.laws
-        law = laws.get(self.op.results[index]) if laws else None
+        law = laws.get(self.value(index)) if laws else None
         if law is None or law.moments is None:
             return moments
         size = ONE
@@ -237,14 +248,14 @@ class OpRewrite:
             exponent = math.copysign(_FURTHEST_CONSTANT, scale.exponent + exponent) - scale.exponent
             moments = Moments(2.0**exponent, 0.0, moments.nonnegative, infinite=moments.infinite)
         if exponent:
-            value = self.op.results[index] if data is None else data
+            value = self.value(index) if data is None else data
             with self.after():
                 data = self.emit.rescale(value, Scale(-exponent))
             cache, element = self.emit.scope.cache, self.result_info(index).element
-            known = cache.get(("unscaled", value, scale, element))
+            known = cache.get(unscaled_key(value, scale, element))
             scale, moments = scale.shifted(exponent), moments.shifted(-exponent)
             if known is not None:
-                cache["unscaled", data, scale, element] = known
+                cache[unscaled_key(data, scale, element)] = known
         self._declare(index, data, scale, moments, False, weight, on_value)
 
     def excess(
@@ -273,7 +284,7 @@ class OpRewrite:
         data = self.emit.convert(self.emit.unscale_by(value, scale), element)
         self.result(scale, moments, index=index, data=data)
         if not scale.is_one:
-            self.emit.scope.cache["unscaled", data, scale, tensor_info(value.type).element] = value
+            self.emit.scope.cache[unscaled_key(data, scale, tensor_info(value.type).element)] = value
 
     def accumulated(self, wide: ir.Value, exponent: float, scale: Scale, moments: Moments, *, index: int = 0) -> None:
         """Declare result `index`, of a narrow type, to be a sum accumulated in f32.

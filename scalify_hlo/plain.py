@@ -1,7 +1,7 @@
 """Between plain and scaled: the scaled form of a plain value, and the plain value of a scaled one."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import of_constant
@@ -96,13 +96,18 @@ def wide_element(element: str) -> str:
     return element if element in ("f32", "f64", "bf16") or element.startswith("complex") else "f32"
 
 
+def unscaled_key(data: ir.Value, scale: Scale, element: str) -> tuple[Any, ...]:
+    """Under what a scope's cache has the value data * scale in an element type."""
+    return ("unscaled", data, scale.exponent, scale.factors, element)
+
+
 def unscaled(rewriter: "Rewriter", scaled: ScaledValue, *, element: str | None = None) -> ir.Value:
     """data * scale, in `element` (by default wide enough: f32 for f16 and f8)."""
     emit = rewriter.emit
     element = element or wide_element(scaled.info.element)
     if scaled.indifferent:
         return emit.convert(scaled.data, element)
-    key = ("unscaled", scaled.data, scaled.scale, element)
+    key = unscaled_key(scaled.data, scaled.scale, element)
     found = emit.scope.cache.get(key)
     if found is None:
         # Round once: widen, multiply, and narrow only at the end.
@@ -144,7 +149,7 @@ def _product(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value |
         return None
     values: list[ir.Value] = []
     for factor, other in (found, found[::-1]):
-        key = ("unscaled", factor.data, factor.scale, wide)
+        key = unscaled_key(factor.data, factor.scale, wide)
         if factor.scale.is_constant:
             values.append(emit.rescale(factor.data, factor.scale))
         elif key in emit.scope.cache or other.scale.is_constant or _product_of_values(rewriter, factor, wide):
@@ -173,7 +178,7 @@ def _product_of_values(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> 
     cache = rewriter.emit.scope.cache
     found = _factors(rewriter, scaled)
     return found is not None and all(
-        f.scale.is_constant or ("unscaled", f.data, f.scale, wide) in cache or _product_of_values(rewriter, f, wide)
+        f.scale.is_constant or unscaled_key(f.data, f.scale, wide) in cache or _product_of_values(rewriter, f, wide)
         for f in found
     )
 
@@ -194,7 +199,7 @@ def mirror(r: "OpRewrite") -> None:
     first = r.inputs[0]
     if r.name == "stablehlo.broadcast_in_dim" and (first is None or first.info.rank):
         return
-    result = r.op.results[0]
+    result = r.value()
     scaled = rewriter.scaled.get(result)
     if scaled is None or scaled.scale.is_constant or scaled.indifferent:
         return
@@ -203,7 +208,7 @@ def mirror(r: "OpRewrite") -> None:
     if info.is_complex or wide_element(info.element) != info.element:
         return
     cache = emit.scope.cache
-    key = ("unscaled", scaled.data, scaled.scale, info.element)
+    key = unscaled_key(scaled.data, scaled.scale, info.element)
     if key in cache:
         return
     if first is not None and r.name == "stablehlo.broadcast_in_dim":
@@ -216,7 +221,7 @@ def mirror(r: "OpRewrite") -> None:
         if x is None:
             values.append(r.original(i))
             continue
-        value = cache.get(("unscaled", x.data, x.scale, info.element))
+        value = cache.get(unscaled_key(x.data, x.scale, info.element))
         if value is None:
             return
         values.append(value)

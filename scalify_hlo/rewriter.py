@@ -57,6 +57,7 @@ class Rewriter:
         self.laws: dict[ir.Value, Law] = {}  # of results of recognised blocks
         self.journals: list[list[ir.Value]] = []
         self._rules = rules()
+        self._leaves_traces = options.print_rules or options.mark_tensors
         self.carried: set[ir.Value] = set()
         self.held: set[tuple[ir.Operation, int]] = set()  # loops, and which of their carried scales are held
 
@@ -180,7 +181,8 @@ class Rewriter:
                 mirror(rewrite)
         except UnsupportedError as unsupported:
             self._unsupported(rewrite, str(unsupported))
-        self._leave_behind(rewrite, rule.family if rule else "unscaled")
+        if self._leaves_traces:
+            self._leave_behind(rewrite, rule.family if rule else "unscaled")
 
     def _leave_behind(self, rewrite: OpRewrite, family: str) -> None:
         """What the options ask for beside a rewritten operation: a stamp, a mark."""

@@ -30,6 +30,8 @@ class Scope:
 class At:
     """Context manager: emit at another insertion point and scope, then come back."""
 
+    __slots__ = ("emitter", "ip", "saved", "scope")
+
     def __init__(self, emitter: "OperationEmitter", ip: ir.InsertionPoint, scope: Scope):
         self.emitter, self.ip, self.scope = emitter, ip, scope
 

@@ -124,6 +124,7 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
     moved: dict[int, int] = {}
     element = "f8E8M0FNU" if options.scale_dtype == "e8m0" else "f32"
     where = describe_location(function.location)
+    data_role, scale_role = ir.StringAttr.get("data"), ir.StringAttr.get("scale")
     for i, (value, attribute) in enumerate(zip(old, attributes, strict=True)):
         moved[i] = len(operands)
         info = tensor_info(value.type)
@@ -136,9 +137,8 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
             continue
         data, scale = pair(rewriter, scaled, value, unasked if shape is None else shape)
         operands += [data, emit.convert(scale, element)]
-        own = {**attribute, ROLE: ir.StringAttr.get("data")}
         rank = tensor_info(scale.type).rank
-        new_attributes += [own, {**scale_attributes(attribute, rank), ROLE: ir.StringAttr.get("scale")}]
+        new_attributes += [{**attribute, ROLE: data_role}, {**scale_attributes(attribute, rank), ROLE: scale_role}]
     rewriter.functions.errors += errors
     replace_terminator(terminator, operands)
     retype(function)
