@@ -70,23 +70,34 @@ def gelu(x: Samples, *, by_tanh: bool) -> Samples:
 
 def evaluate(value: ir.Value, at: ir.Value, graph: Graph) -> tuple[Samples, list[ir.Value]] | None:
     """(what `value` is where the elements of `at` are POINTS, the values between); None if that is not known."""
-    known: dict[ir.Value, Samples] = {at: POINTS}
-    looked_at = 0
+    evaluation = _Evaluation(at, graph)
+    with np.errstate(all="ignore"):
+        found = evaluation.of(value)
+    return None if found is None else (found, [inner for inner in evaluation.known if inner != at])
 
-    def of(inner: ir.Value) -> Samples | None:
-        nonlocal looked_at
-        if inner in known:
-            return known[inner]
-        number = graph.constant(inner)
+
+class _Evaluation:
+    """What values are where the elements of `at` are POINTS, those of operations that have been looked at."""
+
+    def __init__(self, at: ir.Value, graph: Graph):
+        self.graph = graph
+        self.known: dict[ir.Value, Samples] = {at: POINTS}
+        self.looked_at = 0
+
+    def of(self, value: ir.Value) -> Samples | None:
+        """What a value is; None if that is not known."""
+        if value in self.known:
+            return self.known[value]
+        number = self.graph.constant(value)
         if number is not None:
             return np.full_like(POINTS, number)
-        looked_at += 1
-        node = graph.node(inner)
-        if node is None or looked_at > _MOST:
+        self.looked_at += 1
+        node = self.graph.node(value)
+        if node is None or self.looked_at > _MOST:
             return None
         operands: list[Samples] = []
         for operand in node.operands:
-            found = of(operand)
+            found = self.of(operand)
             if found is None:
                 return None
             operands.append(found)
@@ -96,9 +107,5 @@ def evaluate(value: ir.Value, at: ir.Value, graph: Graph) -> tuple[Samples, list
         else:
             function = _FUNCTIONS.get(node.name)
         if function is not None:
-            known[inner] = function(*operands)
-        return known.get(inner)
-
-    with np.errstate(all="ignore"):
-        found = of(value)
-    return None if found is None else (found, [inner for inner in known if inner != at])
+            self.known[value] = function(*operands)
+        return self.known.get(value)
