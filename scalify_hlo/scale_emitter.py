@@ -78,11 +78,12 @@ class ScaleEmitter(OperationEmitter):
         """
         products = self._products
         floored: dict[Symbol, Scale] = {} if floors else self._above_zero
-        for symbol, power in scale.factors:
-            known = products.get(symbol) or floored.get(symbol)
-            if known is not None:
-                rest = Scale(scale.exponent, tuple(pair for pair in scale.factors if pair[0] is not symbol))
-                return self.expanded(rest * known**power, floors=floors)
+        while any(symbol in products or symbol in floored for symbol, _ in scale.factors):
+            result = Scale(scale.exponent)
+            for symbol, power in scale.factors:
+                known = products.get(symbol) or floored.get(symbol)
+                result = result * (Scale(0, ((symbol, 1),)) if known is None else known) ** power
+            scale = result
         return scale
 
     def scale_value(self, scale: Scale) -> ir.Value:

@@ -72,10 +72,11 @@ class Graph:
         """The value before conversions, reshapes and broadcasts, and the operation that makes it."""
         found = self._bare.get(value)
         if found is None:
-            node = self.node(value)
-            shaped = node is not None and node.name in _SHAPES
-            found = self._without_shapes(node.operands[0]) if node is not None and shaped else (value, node)
-            self._bare[value] = found
+            origin, node = value, self.node(value)
+            while node is not None and node.name in _SHAPES:
+                origin = node.operands[0]
+                node = self.node(origin)
+            found = self._bare[value] = origin, node
         return found
 
     def constant(self, value: ir.Value) -> float | None:

@@ -258,3 +258,14 @@ def test_what_was_found_in_a_discarded_attempt_at_a_loop_is_forgotten(monkeypatc
     monkeypatch.setattr(Attempt, "discard", checked)
     rewrite_module(jax.export.export(jax.jit(scan))(jax.ShapeDtypeStruct(SHAPE, np.float32)).mlir_module())
     assert any(forgotten)
+
+
+def test_a_long_chain_of_reshapes_is_followed() -> None:
+    """Longer than Python's limit on recursion."""
+    shapes, value, lines = ("tensor<4x2xf32>", "tensor<2x4xf32>"), "%x", list[str]()
+    for i in range(2000):
+        lines.append(f"%r{i} = stablehlo.reshape {value} : ({shapes[i % 2]}) -> {shapes[(i + 1) % 2]}")
+        value = f"%r{i}"
+    lines.append(f"%e = stablehlo.exponential {value} : {shapes[0]}\nreturn %e : {shapes[0]}")
+    body = "\n".join(lines)
+    assert "exponential" in rewrite_module(f"func.func @main(%x: {shapes[0]}) -> {shapes[0]} {{\n{body}\n}}")
