@@ -48,7 +48,7 @@ class ScalifyOptions:
     # How far from unit scaling (log2 of the estimated RMS) the data of f32, bf16 and f64 tensors may come before they
     # are multiplied by a power of two. 0: never far, as in the paper, at the cost of an operation on the data and
     # one on the scale each time. Narrower types are always brought back.
-    slack: float = 5.0
+    slack: float = 6.0
     # An operation without a rule: refuse the module, or compute it on recombined values with a remark.
     on_unsupported: Literal["error", "unscale"] = "error"
     # Stamp the chosen rule and scale on every operation as `scalify.rule` and `scalify.scale` attributes.

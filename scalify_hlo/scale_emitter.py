@@ -139,10 +139,13 @@ class ScaleEmitter(OperationEmitter):
             return product
         numerators = [symbol for symbol, power in scale.factors for _ in range(max(power, 0))]
         denominators = [symbol for symbol, power in scale.factors for _ in range(max(-power, 0))]
+        if not denominators and all(power % 2 == 0 for _, power in scale.factors):  # (s t)^2n = ((s t)^n)^2
+            root = self.scale_value(Scale(0, tuple((symbol, power // 2) for symbol, power in scale.factors)))
+            return self.scale_op("multiply", root, root)
+        known = None if self._narrow else self._from_emitted(scale)
+        if known is not None:
+            return known
         if not denominators:
-            if all(power % 2 == 0 for _, power in scale.factors):  # (s t)^2n = ((s t)^n)^2
-                root = self.scale_value(Scale(0, tuple((symbol, power // 2) for symbol, power in scale.factors)))
-                return self.scale_op("multiply", root, root)
             rest, last = numerators[:-1], numerators[-1]
             return self.scale_op("multiply", *(self.scale_value(_power_product(part)) for part in (rest, [last])))
         if not self._narrow or len(numerators) + len(denominators) <= 2:
@@ -157,6 +160,29 @@ class ScaleEmitter(OperationEmitter):
         last = _power_product(denominators[-1:])
         rest = _power_product(numerators) / _power_product(denominators[:-1])
         return self.scale_op("divide", self.scale_value(rest), self.divisor(last))
+
+    def _from_emitted(self, scale: Scale) -> ir.Value | None:
+        """A product or quotient of three factors or more from one of one factor less that exists; None if none does.
+
+        # s t u / v = (s t / v) u: one operation instead of two, and XLA does not repeat what s t / v is computed from
+        """
+        if sum(abs(power) for _, power in scale.factors) < 3:
+            return None
+        for symbol, power in scale.factors:
+            factor = Scale(0, ((symbol, 1),))
+            rest = scale / factor if power > 0 else scale * factor
+            if self.is_emitted(rest):
+                value = self.scale_value(rest)
+                if power > 0:
+                    return self.scale_op("multiply", value, self.scale_value(factor))
+                return self.scale_op("divide", value, self.divisor(factor))
+        product = Scale(0, tuple((symbol, power) for symbol, power in scale.factors if power > 0))
+        for symbol, _ in product.factors if product.factors != scale.factors else ():
+            factor = Scale(0, ((symbol, 1),))
+            rest = product / factor
+            if rest.factors and self.is_emitted(rest):  # s t exists: s t / v next, which others may want
+                return self.scale_op("multiply", self.scale_value(scale / factor), self.scale_value(factor))
+        return None
 
     def divisor(self, scale: Scale) -> ir.Value:
         """The scale as a value that is never 0: a zero scale must not divide (its data are zeros)."""

@@ -4,10 +4,10 @@
 
 // Of 64 probabilities the mean is 1/64, of the data of 2^-6 therefore 1. The gradient is no larger than one times c.
 // CHECK-LABEL: func.func @softmax(
-// CHECK: stablehlo.divide {{.*}}scalify.block = "softmax", {{.*}}scalify.scale = "2^-6 rms=2.83 mean=1 nonnegative"
+// CHECK: stablehlo.divide {{.*}}scalify.block = "softmax", {{.*}}scalify.scale = "2^0 rms=0.0442 mean=0.0156 nonnegative"
 // CHECK: stablehlo.reduce{{.*}}scalify.block = "gradient of softmax"
 // CHECK: stablehlo.multiply {{.*}}scalify.block = "gradient of softmax"
-// CHECK-SAME: scalify.scale = "2^-6*s2 rms=2.83"
+// CHECK-SAME: scalify.scale = "s2 rms=0.0442"
 // OFF-LABEL: func.func @softmax(
 // OFF-NOT: scalify.block
 // OFF: return
