@@ -8,9 +8,10 @@ taking it again changes nothing.
 
 import dataclasses
 
+from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.bindings import ir
 from scalify_hlo.growth import alternatives, sources, without
-from scalify_hlo.moments import UNIT
+from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale, Symbol
@@ -22,6 +23,8 @@ from scalify_hlo.values import ScaledValue
 _ZEROS = -40
 # Carried data further than this from unit scaling (log2 of the estimated RMS) are brought back in each iteration.
 _SLACK = 3
+# The power of the number of iterations with which a sum over them grows.
+_AGREEING = 0.75
 # How far (log2) a scale may move in a loop that multiplies it by a constant, for types of narrow range.
 _WINDOW = 8
 
@@ -262,19 +265,36 @@ class _Loop:
         """The assumption holds: declare the results."""
         r = self.r
         self.attempt.keep()
+        count = None if r.rewriter.paper else iterations(r.op, lambda value: r.rewriter.facts_of(value).splat)
         position = len(self.state)
         for i, assumed in enumerate(self.state):
             value, entry = self.op.results[i], self.entry[i]
             if assumed.kind == "plain" or entry is None:
                 r.op.results[i].replace_all_uses_with(value)
             elif assumed.kind == "invariant":
-                r.result(entry.scale, UNIT, index=i, data=value, indifferent=entry.indifferent)
+                if entry.indifferent:
+                    r.result(entry.scale, UNIT, index=i, data=value, indifferent=True)
+                else:
+                    r.settled(entry.scale, self._moments(i, count), index=i, data=value)
             else:
                 scale = r.emit.as_scale(self.op.results[position])
                 position += 1
                 r.emit.estimate(scale, [entry.scale, *self._parts_outside(i)])
-                r.result(scale, UNIT, index=i, data=value)
+                r.settled(scale, self._moments(i, count), index=i, data=value)
         r.erase()
+
+    def _moments(self, index: int, count: int | None) -> Moments:
+        """Moments of a carried value after the loop: of a sum over its iterations if it is one, from zeros on.
+
+        count: of iterations, if known.
+
+        # c <- c + t: as a sum over tokens, between that of independent terms, sqrt(N), and that of terms that agree, N
+        """
+        if not count or not self._starts_from_zeros(index):
+            return UNIT
+        if not is_accumulated(self.r.op, index, self.r.rewriter.functions.called):
+            return UNIT
+        return Moments(count**_AGREEING)
 
     def _parts_outside(self, index: int) -> list[Scale]:
         """What exists outside of the loop, of which a carried scale after the first iteration is about the largest."""

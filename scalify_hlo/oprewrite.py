@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 # Elementwise results of narrow types are brought back to unit scaling when log2 of their RMS is further from 0 than
 # this; sums and products over a dimension always are.
 _SLACK_NARROW = 3.0
+# The slack of elementwise results of types with the range of f32, in units of that of sums over a dimension.
+_ELEMENTWISE = 1.25
 # A scale known at compile time is not further from 1 than 2^this in types with the range of f32.
 _FURTHEST_CONSTANT = 24
 # A scale that grows with a higher power of the function's scales than this, or would be further from 1 if they were
 # 1, is multiplied into data of such types: the next products of it would leave the range of f32.
-_HIGHEST_POWER = 12
+_HIGHEST_POWER = 18
 _FURTHEST_EXPONENT = 48
 # A size within 2^this of unit size is as good as unit size where that saves an operation.
 _NEAR = 2.0
@@ -268,7 +270,7 @@ class OpRewrite:
         growth = moments.log2
         narrow = self.result_info(index).is_narrow
         if slack is None:
-            slack = _SLACK_NARROW if narrow else 1.5 * self.rewriter.slack
+            slack = _SLACK_NARROW if narrow else _ELEMENTWISE * self.rewriter.slack
         if narrow and growth < 0:
             # Data that are only estimated to be small are brought up part of the way: some may not be.
             growth = min(0.0, growth + HEADROOM)

@@ -37,3 +37,29 @@ func.func @around_infinities(%a: tensor<4x8xf32>) -> tensor<4x32xf32> {
   %0 = stablehlo.pad %a, %mask, low = [0, 0], high = [0, 24], interior = [0, 0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x32xf32>
   return %0 : tensor<4x32xf32>
 }
+
+// -----
+
+// A sum over the iterations of a loop, from zeros on, is about 2^(3/4 log2 n) times a term: 16^0.75 = 8.
+// CHECK-LABEL: func.func @over_iterations(
+// CHECK: stablehlo.negate {{.*}}scale = "s{{[0-9]+}} rms=8"
+// CHECK: stablehlo.negate {{.*}}scale = "s{{[0-9]+}} rms=1"
+func.func @over_iterations(%a: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %first = stablehlo.constant dense<0> : tensor<i32>
+  %last = stablehlo.constant dense<16> : tensor<i32>
+  %step = stablehlo.constant dense<1> : tensor<i32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<4x8xf32>
+  %0:3 = stablehlo.while(%i = %first, %sum = %zeros, %other = %a) : tensor<i32>, tensor<4x8xf32>, tensor<4x8xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %i, %step : tensor<i32>
+    %2 = stablehlo.add %sum, %a : tensor<4x8xf32>
+    %3 = stablehlo.add %other, %a : tensor<4x8xf32>
+    stablehlo.return %1, %2, %3 : tensor<i32>, tensor<4x8xf32>, tensor<4x8xf32>
+  }
+  %4 = stablehlo.negate %0#1 : tensor<4x8xf32>
+  %5 = stablehlo.negate %0#2 : tensor<4x8xf32>
+  return %4, %5 : tensor<4x8xf32>, tensor<4x8xf32>
+}
