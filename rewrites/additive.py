@@ -174,10 +174,10 @@ def _difference_in_common(x: Scale, y: Scale) -> int:
 def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:
     """Add two scaled values at the larger scale."""
     scale = updated_scale(r, x, y) or stream_scale(r, x, y)
+    terms = 0
     if scale is None:
-        scale = combined(r, (0, 1), (x, y))
-    else:
-        bring_together(r, (0, 1), (x, y), scale)
+        terms, scale = scale_of_terms(r, x, y)
+    bring_together(r, (0, 1), (x, y), scale)
     a, b = (relative(member, scale) for member in (x, y))
     # Of unlike scales, which of the two values is larger is known at run time only. Counting both as full would double
     # the estimate with every second sum of a residual stream, to which blocks add little.
@@ -185,6 +185,33 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int)
     if x.data == y.data and x.scale == y.scale and sign > 0:
         moments = a.times(2)
     finish_combined(r, scale, moments)
+    if terms:
+        r.emit.scope.cache["terms", r.rewriter.scaled[r.value()].data] = terms
+
+
+def scale_of_terms(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> tuple[int, Scale]:
+    """How many terms have been added in a chain of sums, and its scale: the larger of what was there and the new term.
+
+    # x + b_1 + ... + b_n, the b alike in size: max(size of x, sqrt(n) size of b)
+
+    Which of the two is larger is known at run time only: a residual stream that starts large keeps its scale, one that
+    is made of its blocks grows with their number. Types with the range of f32 do without; 0 terms are not counted.
+    """
+    if (
+        not r.rewriter.narrow
+        or r.rewriter.paper
+        or x.scale.factors == y.scale.factors
+        or x.indifferent
+        or y.indifferent
+    ):
+        return 0, r.common_scale((x, y))
+    cache = r.emit.scope.cache
+    added, by_y = cache.get(("terms", x.data), 0), cache.get(("terms", y.data), 0)
+    if by_y > added:
+        x, y, added, by_y = y, x, by_y, added
+    terms = added + by_y + 1
+    growth = math.floor(math.log2(terms) / 2) - math.floor(math.log2(max(by_y, 1)) / 2)
+    return terms, r.emit.maximum([x.size, y.size.shifted(growth)])
 
 
 def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:

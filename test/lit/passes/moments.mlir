@@ -63,3 +63,22 @@ func.func @over_iterations(%a: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8x
   %5 = stablehlo.negate %0#2 : tensor<4x8xf32>
   return %4, %5 : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// Of four terms alike in size, the sum is twice as large as one: the fourth counts twice.
+// CHECK-LABEL: func.func @terms(
+// CHECK-SAME: %[[LAST:[a-z0-9]+]]: tensor<f32> {scalify.role = "scale"}) ->
+// CHECK: %[[HALF:.+]] = stablehlo.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-COUNT-2: stablehlo.maximum
+// CHECK: %[[THREE:.+]] = stablehlo.maximum {{.*}} : tensor<f32>
+// CHECK: %[[HALVED:.+]] = stablehlo.multiply %[[THREE]], %[[HALF]] : tensor<f32>
+// CHECK: stablehlo.maximum %[[LAST]], %[[HALVED]] : tensor<f32>
+// CHECK: stablehlo.add {{.*}}scalify.scale = "2^1*s
+func.func @terms(%x: tensor<4x8xf16>, %a: tensor<4x8xf16>, %b: tensor<4x8xf16>, %c: tensor<4x8xf16>, %d: tensor<4x8xf16>) -> tensor<4x8xf16> {
+  %0 = stablehlo.add %x, %a : tensor<4x8xf16>
+  %1 = stablehlo.add %0, %b : tensor<4x8xf16>
+  %2 = stablehlo.add %1, %c : tensor<4x8xf16>
+  %3 = stablehlo.add %2, %d : tensor<4x8xf16>
+  return %3 : tensor<4x8xf16>
+}
