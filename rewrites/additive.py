@@ -190,28 +190,23 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int)
 
 
 def scale_of_terms(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> tuple[int, Scale]:
-    """How many terms have been added in a chain of sums, and its scale: the larger of what was there and the new term.
+    """How many terms a chain of sums has by now, and its scale: the larger of what was there and the new term.
 
     # x + b_1 + ... + b_n, the b alike in size: max(size of x, sqrt(n) size of b)
 
     Which of the two is larger is known at run time only: a residual stream that starts large keeps its scale, one that
-    is made of its blocks grows with their number. Types with the range of f32 do without; 0 terms are not counted.
+    is made of its blocks grows with their number. Types with the range of f32 do without: there terms are not counted.
     """
-    if (
-        not r.rewriter.narrow
-        or r.rewriter.paper
-        or x.scale.factors == y.scale.factors
-        or x.indifferent
-        or y.indifferent
-    ):
-        return 0, r.common_scale((x, y))
     cache = r.emit.scope.cache
-    added, by_y = cache.get(("terms", x.data), 0), cache.get(("terms", y.data), 0)
-    if by_y > added:
-        x, y, added, by_y = y, x, by_y, added
-    terms = added + by_y + 1
-    growth = math.floor(math.log2(terms) / 2) - math.floor(math.log2(max(by_y, 1)) / 2)
-    return terms, r.emit.maximum([x.size, y.size.shifted(growth)])
+    counted = r.rewriter.narrow and not r.rewriter.paper and not x.indifferent and not y.indifferent
+    if not counted or x.scale.factors == y.scale.factors:
+        return 0, r.common_scale((x, y))
+    of_x, of_y = cache.get(("terms", x.data), 1), cache.get(("terms", y.data), 1)
+    if of_y > of_x:
+        x, y, of_x, of_y = y, x, of_y, of_x
+    # A block that is a sum itself, W h + b, has its own terms in its size.
+    growth = math.floor(math.log2(of_x / of_y) / 2)
+    return of_x + of_y, r.emit.maximum([x.size, y.size.shifted(growth)])
 
 
 def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
