@@ -28,8 +28,9 @@ _UPDATE, _BLOCK = 6, 8
 # log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated, after some steps
 # that double its scale: sizes of gradients vary, squares twice so.
 _SQUARES = 4
-# The data of an average in a type with the range of f32 may be this far from unit size (log2), of squares twice that.
-_AVERAGE = 8
+# The data of an average in a type with the range of f32 may be this much smaller than unit size (log2), and more larger:
+# one of squares starts smaller than it settles, and each further power of two is an operation on the scale.
+_AVERAGE, _AVERAGE_SLACK = 8, 11
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3
 
@@ -113,7 +114,7 @@ def _wide_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledVal
     bring_together(r, (0, 1), (x, y), scale)
     moments = fresh.moments.times(1 / fresh.weight.number).shifted(offset)
     # In its first steps the average is smaller than that: (1 - b) g after one.
-    finish_combined(r, scale, moments, slack=2 * _AVERAGE, below=_AVERAGE / 2)
+    finish_combined(r, scale, moments, slack=_AVERAGE_SLACK, below=_AVERAGE)
 
 
 def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
