@@ -28,8 +28,8 @@ _UPDATE, _BLOCK = 6, 8
 # log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated, after some steps
 # that double its scale: sizes of gradients vary, squares twice so.
 _SQUARES = 4
-# The data of an average in a type with the range of f32 may be this much smaller than unit size (log2), and more if they
-# are larger: one of squares starts small, and each power of two is an operation on the scale.
+# Data of an average in a type with the range of f32 may be this much smaller than unit size (log2), and more if larger:
+# one of squares starts small, and each power of two is an operation on the scale.
 _AVERAGE, _AVERAGE_SLACK = 8, 11
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3
