@@ -29,7 +29,8 @@ _UPDATE, _BLOCK = 6, 8
 # that double its scale: sizes of gradients vary, squares twice so.
 _SQUARES = 4
 # Data of an average in a type with the range of f32 may be this much smaller than unit size (log2), and more if larger:
-# one of squares starts small, and each power of two is an operation on the scale.
+# one of squares starts small, and each power of two is an operation on the scale. An average of squares, whose scale is
+# that of the gradients' average squared, is a power of two away from that by at most twice as much.
 _AVERAGE, _AVERAGE_SLACK = 8, 11
 # A constant takes the other operand's scale, for free, if its data then stay below 2^this.
 _LARGEST_CONSTANT = 3

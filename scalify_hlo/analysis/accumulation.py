@@ -53,7 +53,8 @@ def _is_sum(value: ir.Value, carried: ir.Value, callee: Callee, depth: int) -> b
     """Whether `value` is `carried` plus something, and `carried` is used for nothing else."""
     op = defining_op(value)
     if op is not None and op.name == "stablehlo.convert":  # of a narrow type, added to in a wider one
-        op = defining_op(op.operands[0])
+        value = op.operands[0]
+        op = defining_op(value)
     users = [use.owner.operation for use in carried.uses]
     if len(users) == 1 and users[0].name == "stablehlo.convert":
         carried = users[0].results[0]

@@ -6,7 +6,7 @@ import pytest
 from jax import lax
 
 from scalify_hlo.analysis.accumulation import is_accumulated, iterations
-from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.calls import CallGraph, callee_name, walk
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.facts import FactFinder
 
@@ -19,13 +19,10 @@ def looked_at(function: object) -> tuple[int | None, list[bool]]:
     text = jax.jit(function).lower(X).as_text()  # pyright: ignore[reportArgumentType]
     with make_context():
         module = ir.Module.parse(text)
-        functions = {
-            ir.StringAttr(child.operation.attributes["sym_name"]).value: child.operation
-            for child in module.body.operations
-        }
+        functions = CallGraph(module).functions
 
         def callee(op: ir.Operation) -> ir.Operation | None:
-            return functions[ir.FlatSymbolRefAttr(op.attributes["callee"]).value] if op.name == "func.call" else None
+            return functions.get(callee_name(op) or "")
 
         (loop,) = [op for op in walk(module.operation) if op.name == "stablehlo.while"]
         facts = FactFinder(callee)
@@ -70,5 +67,20 @@ def test_a_sum_in_a_wider_type_is_accumulated() -> None:
             return (c.astype(jnp.float16) + row.astype(jnp.float16)).astype(jnp.float32), None
 
         return lax.scan(step, ZEROS, x)[0]
+
+    assert looked_at(total) == (8, [True])
+
+
+def test_a_sum_in_a_function_is_accumulated_whichever_result_it_is() -> None:
+    @jax.jit
+    def added(row: jax.Array, c: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return row.astype(jnp.float16), c + row.astype(jnp.float16)
+
+    def total(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def step(c: jax.Array, row: jax.Array) -> tuple[jax.Array, jax.Array]:
+            other, c = added(row, c.astype(jnp.float16))
+            return c.astype(jnp.float32), other
+
+        return lax.scan(step, ZEROS, x)
 
     assert looked_at(total) == (8, [True])
