@@ -6,7 +6,6 @@ max(s, t) is what the paper's sqrt(s^2 + t^2) rounds down to (section 3.2).
 import math
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.growth import is_multiple
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite
 from scalify_hlo.plain import unscaled, unscaled_key, wide_element
@@ -16,6 +15,8 @@ from scalify_hlo.shared_sums import noted
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
+from .residual_streams import note_stream, scale_of_terms, stream_scale
+
 # A positive constant this small beside the known part of a non-negative value's scale is a guard against zero
 # (epsilon): it follows the value's scale and does not take part in the choice.
 _GUARD = 2.0**-9
@@ -23,8 +24,8 @@ _GUARD = 2.0**-9
 _BELOW_EPSILON = 4
 # Nor is it made larger than it is known to be for an epsilon whose data it leaves below 2^this.
 _FAR_EPSILON = 48
-# log2 by which terms of uncertain size have to be larger to count: an update, and what a residual block adds.
-_UPDATE, _BLOCK = 6, 8
+# log2 by which an update, a term of uncertain size, has to be larger than its state to count.
+_UPDATE = 6
 # log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated, after some steps
 # that double its scale: sizes of gradients vary, squares twice so.
 _SQUARES = 4
@@ -187,27 +188,7 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int)
         moments = a.times(2)
     finish_combined(r, scale, moments)
     if terms:
-        r.emit.scope.cache["terms", r.rewriter.scaled[r.value()].data] = terms
-
-
-def scale_of_terms(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> tuple[int, Scale]:
-    """How many terms a chain of sums has by now, and its scale: the larger of what was there and the new term.
-
-    # x + b_1 + ... + b_n, the b alike in size: max(size of x, sqrt(n) size of b)
-
-    Which of the two is larger is known at run time only: a residual stream that starts large keeps its scale, one that
-    is made of its blocks grows with their number. Types with the range of f32 do without: there terms are not counted.
-    """
-    cache = r.emit.scope.cache
-    counted = r.rewriter.narrow and not r.rewriter.paper and not x.indifferent and not y.indifferent
-    if not counted or x.scale.factors == y.scale.factors:
-        return 0, r.common_scale((x, y))
-    of_x, of_y = cache.get(("terms", x.data), 1), cache.get(("terms", y.data), 1)
-    if of_y > of_x:
-        x, y, of_x, of_y = y, x, of_y, of_x
-    # A block that is a sum itself, W h + b, has its own terms in its size.
-    growth = math.floor(math.log2(of_x / of_y) / 2)
-    return of_x + of_y, r.emit.maximum([x.size, y.size.shifted(growth)])
+        note_stream(r, terms, (x.scale, y.scale, scale))
 
 
 def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
@@ -225,23 +206,6 @@ def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
         if is_state and state.scale.factors != update.scale.factors:
             margin = 0 if r.rewriter.narrow and _is_narrowed(state.data) else _UPDATE
             return r.emit.maximum([state.size, update.size.shifted(-margin)])
-    return None
-
-
-def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
-    """The scale of x + f(x) where f(s x) = s f(x): that of x, unless f(x) is far larger. None for others.
-
-    Every block of a residual stream's backward pass is such an f. How much it adds is estimated from the scales of its
-    weights; were the larger of the two taken, an estimate that is too large by 2 would be so by 2^L after L blocks.
-    All types bear data that are 2^8 larger than estimated, f16 not more.
-    """
-    if r.rewriter.paper or x.scale.shape or y.scale.shape:
-        return None
-    for stream, block in ((x, y), (y, x)):
-        factors = stream.scale.factors
-        single = len(factors) == 1 and factors[0][1] == 1 and block.scale.factors != factors
-        if single and is_multiple(r.emit, block.scale, factors[0][0]):
-            return r.emit.maximum([stream.size, block.size.shifted(-_BLOCK)])
     return None
 
 

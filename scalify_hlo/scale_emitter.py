@@ -224,15 +224,18 @@ class ScaleEmitter(OperationEmitter):
             exponent_bits=ir.IntegerAttr.get(i32, 8), mantissa_bits=ir.IntegerAttr.get(i32, 0),
         )  # fmt: skip
 
-    def maximum(self, scales: Sequence[Scale]) -> Scale:
-        """The largest of several scales: by algebra where they share factors, else at run time."""
-        return self._extremum("maximum", scales)
+    def maximum(self, scales: Sequence[Scale], base: float | None = None) -> Scale:
+        """The largest of several scales: by algebra where they share factors, else at run time.
+
+        base: power of two outside the maximum; by default that of the simplest scale, which then costs no operation.
+        """
+        return self._extremum("maximum", scales, base)
 
     def minimum(self, scales: Sequence[Scale]) -> Scale:
         """The smallest of several scales: by algebra where they share factors, else at run time."""
         return self._extremum("minimum", scales)
 
-    def _extremum(self, name: str, scales: Sequence[Scale]) -> Scale:
+    def _extremum(self, name: str, scales: Sequence[Scale], base: float | None = None) -> Scale:
         groups: dict[Any, Scale] = {}
         choose = max if name == "maximum" else min
         for scale in scales:
@@ -244,7 +247,8 @@ class ScaleEmitter(OperationEmitter):
         if len(distinct) == 1:
             return distinct[0]
         # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by.
-        base = next(scale.exponent for scale in distinct if scale.factors)
+        if base is None:
+            base = next(scale.exponent for scale in distinct if scale.factors)
         distinct = [Scale(scale.exponent - base, scale.factors) for scale in distinct]
         return self.emitted_extremum(name, distinct).shifted(base)
 

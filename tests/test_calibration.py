@@ -126,6 +126,33 @@ def test_a_residual_stream_keeps_its_size_at_any_depth(dtype: str, scales: calib
         assert max(stream) - min(stream) < 2
 
 
+def _normalised(parameters: dict[str, jax.Array], batch: jax.Array) -> jax.Array:
+    """A stream that starts small, to which every block adds a tensor of size 1: it grows by 2^4, 1, 1/2, ..."""
+    x = batch @ parameters["in"]
+    for i in range(12):
+        with jax.named_scope(f"block_{i}"):
+            deviation = jnp.sqrt(jnp.mean(jnp.square(x.astype(jnp.float32)), axis=-1, keepdims=True) + 1e-6)
+            x = x + (x / deviation.astype(x.dtype)) @ parameters["w"][i]
+    return jnp.mean(x @ parameters["out"])
+
+
+def test_the_cotangent_of_a_stream_grows_as_the_stream_shrinks() -> None:
+    generator = np.random.default_rng(0)
+    weights = (generator.normal(size=(12, 16, 16)) / 4).astype(np.float32)
+    batch = generator.normal(size=(64, 16)).astype(np.float32)
+    first = (generator.normal(size=(16, 16)) / 64).astype(np.float32)
+    out = generator.normal(size=16).astype(np.float32)
+    found = measure(
+        Model("normalised", {"in": first, "w": weights, "out": out}, _normalised, batch), "f16", "rms"
+    ).tensors
+    sums = [t for t in found if t.operation == "add" and t.direction == "backward" and t.elements == 1024]
+    sizes = [t.log2_rms for t in sums if t.log2_rms is not None]
+    values = [t.log2_true for t in sums if t.log2_true is not None]
+    assert len(sizes) >= 12
+    assert max(values) - min(values) > 5
+    assert max(sizes) - min(sizes) < 3
+
+
 def test_a_tensor_of_rounding_errors_counts_as_noise() -> None:
     tensors = measure(_linear(), "f32", "rms").tensors
     wrong = dataclasses.replace(tensors[-1], log2_rms=-20.0, error=1e6)

@@ -7,7 +7,7 @@
 // CHECK: stablehlo.divide {{.*}}scalify.block = "softmax", {{.*}}scalify.scale = "2^0 rms=0.0442 mean=0.0156 nonnegative"
 // CHECK: stablehlo.reduce{{.*}}scalify.block = "gradient of softmax"
 // CHECK: stablehlo.multiply {{.*}}scalify.block = "gradient of softmax"
-// CHECK-SAME: scalify.scale = "s2 rms=0.0442"
+// CHECK-SAME: scalify.scale = "s2 rms=0.0221"
 // OFF-LABEL: func.func @softmax(
 // OFF-NOT: scalify.block
 // OFF: return
