@@ -6,6 +6,7 @@ and written as bytecode), of XLA:CPU's compilation of the original and of the re
 compared with the original's: both against the same program in f64.
 
     python -m benchmarks.gpt2_scaling [--layers 2,4,8,16,32] [--out FILE] [--fresh]
+    python -m benchmarks.gpt2_scaling --width 512 --activation silu --layers 2,8
 
 Sizes that the output file already has, measured with the same settings and versions, are not measured again.
 """
@@ -15,7 +16,7 @@ import gc
 import pathlib
 import statistics
 import time
-from typing import Any
+from typing import Any, Literal, get_args
 
 import click
 import jax
@@ -37,6 +38,9 @@ from scalify_hlo.execution.xla import compile as compile_for_cpu
 TARGETS = {"rewrite / export": 0.5, "compile": 1.5, "step": 1.15, "scale operations": 0.15}
 
 
+Activation = Literal["gelu", "silu", "relu"]
+
+
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """Everything but the depth. Widths make matrix products most of a step, yet affordable on two cores."""
@@ -46,6 +50,7 @@ class Settings:
     context: int = 128
     batch: int = 4
     dtype: str = "float32"
+    activation: Activation = "gelu"
     learning_rate: float = 1e-3
     # Repetitions: of export and rewrite, of compilation, of pairs of steps.
     repeats: int = 7
@@ -54,7 +59,12 @@ class Settings:
 
     def config(self, layers: int) -> gpt2.GPT2Config:
         return gpt2.GPT2Config(
-            layers=layers, width=self.width, heads=self.heads, context=self.context, dtype=self.dtype
+            layers=layers,
+            width=self.width,
+            heads=self.heads,
+            context=self.context,
+            dtype=self.dtype,
+            activation=self.activation,
         )
 
 
@@ -212,10 +222,19 @@ def _depths(_context: Any, _parameter: Any, value: str) -> list[int]:
 
 @click.command(help=__doc__)
 @click.option("--layers", callback=_depths, default="2,4,8,16,32", show_default=True)
-@click.option("--out", type=click.Path(path_type=pathlib.Path), default=RESULTS / "gpt2_scaling.json")
+@click.option("--width", default=Settings.width, show_default=True)
+@click.option("--activation", type=click.Choice(get_args(Activation)), default=Settings.activation, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=pathlib.Path),
+    help="[default: benchmarks/results/gpt2_scaling.json; other widths and activations in the name]",
+)
 @click.option("--fresh", is_flag=True, help="Measure every size anew.")
-def main(layers: list[int], out: pathlib.Path, fresh: bool) -> None:
-    settings = Settings()
+def main(layers: list[int], width: int, activation: Activation, out: pathlib.Path | None, fresh: bool) -> None:
+    settings = Settings(width=width, activation=activation)
+    if out is None:
+        usual = settings == Settings()
+        out = RESULTS / ("gpt2_scaling.json" if usual else f"gpt2_scaling-{width}-{activation}.json")
     about = {"settings": dataclasses.asdict(settings), "targets": TARGETS, "environment": environment()}
     earlier = None if fresh else read_json(out)
     rows: dict[int, Row] = {}

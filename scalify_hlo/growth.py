@@ -48,14 +48,34 @@ def is_multiple(emit: Emitter, scale: Scale, symbol: Symbol) -> bool:
 
 
 def _grows_with(emit: Emitter, factor: Symbol, symbol: Symbol) -> bool:
+    """Whether a factor does. No recursion: symbols of a deep network are made of one another by the thousand."""
+    pending = [factor]
+    while pending:
+        found = _known(emit, pending[-1], symbol)
+        if found is None:
+            found = _from_parts(emit, pending[-1], symbol)
+        if isinstance(found, Symbol):
+            pending.append(found)
+        else:
+            emit.multiples[pending.pop(), symbol] = found
+    return emit.multiples[factor, symbol]
+
+
+def _known(emit: Emitter, factor: Symbol, symbol: Symbol) -> bool | None:
     if factor.index <= symbol.index:  # a symbol knows nothing of younger ones
         return factor is symbol
-    known = emit.multiples.get((factor, symbol))
-    if known is None:
-        parts = emit.parts(factor)
-        known = bool(parts) and all(is_multiple(emit, part, symbol) for part in parts)
-        emit.multiples[factor, symbol] = known
-    return known
+    return emit.multiples.get((factor, symbol))
+
+
+def _from_parts(emit: Emitter, factor: Symbol, symbol: Symbol) -> bool | Symbol:
+    """Whether all that a factor may be grows with the symbol; or a symbol of which that has to be known first."""
+    parts = emit.parts(factor)
+    for part in parts:
+        known = [(f, _known(emit, f, symbol)) for f, power in part.factors if power > 0]
+        if any(value for _, value in known):
+            continue
+        return next((f for f, value in known if value is None), False)
+    return bool(parts)
 
 
 def alternatives(

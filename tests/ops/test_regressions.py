@@ -246,6 +246,23 @@ func.func public @main(%x: tensor<4x8xf16>, %w: tensor<8x8xf16>) -> tensor<4x8xf
     np.testing.assert_allclose(data.astype(np.float64) * scale, x + x @ w * 2.0**exponent, rtol=2e-2, atol=0.02 * scale)
 
 
+def test_a_stream_of_many_blocks() -> None:
+    """What a scale grows with was found by recursion: the gradient of 48 layers exceeded Python's limit."""
+    tensor, weight = "tensor<4x8xf16>", "tensor<8x8xf16>"
+    blocks = "\n".join(
+        f"""%b{i} = stablehlo.dot_general %x{i}, %w, contracting_dims = [1] x [0] : ({tensor}, {weight}) -> {tensor}
+  %x{i + 1} = stablehlo.add %x{i}, %b{i} : {tensor}"""
+        for i in range(400)
+    )
+    text = f"""
+func.func public @main(%x0: {tensor}, %w: {weight}, %v: {tensor}) -> {tensor} {{
+  {blocks}
+  %r = stablehlo.subtract %v, %x400 : {tensor}
+  return %r : {tensor}
+}}"""
+    assert rewrite_module(text).count("stablehlo.dot_general") == 400
+
+
 @pytest.mark.parametrize("element", ["f32", "f16"])
 def test_a_multiple_of_a_value_times_the_value(element: str) -> None:
     """(2 x) x has one data for both operands, but two scales: it was taken for a square, 4 x^2."""
