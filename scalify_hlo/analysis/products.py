@@ -210,12 +210,20 @@ class _Classifier:
         """Embedding: a product with a one-hot matrix. Head: a layer on which no other layer depends."""
         forward = [product for product in self.products if product.kind == "forward"]
         layers: dict[object, list[MatrixProduct]] = {}
+        readers: dict[ir.Value, set[object]] = {}  # the layers that read a value
         for product in forward:
-            layers.setdefault(_layer_key(product), []).append(product)
+            key = _layer_key(product)
+            layers.setdefault(key, []).append(product)
+            for operand in product.operands:
+                readers.setdefault(operand.value, set()).add(key)
         heads: set[object] = set()
         for key, members in layers.items():
-            others = {operand.value for other in forward if _layer_key(other) != key for operand in other.operands}
-            if not any(self.graph.depends(others, member.op.results[0]) for member in members):
+            mine = {key}
+
+            def read_by_another(value: ir.Value, mine: set[object] = mine) -> bool:
+                return not readers.get(value, mine) <= mine
+
+            if not any(self.graph.depends(read_by_another, member.op.results[0]) for member in members):
                 heads.add(key)
         for product in self.products:
             layer = product.layer

@@ -7,7 +7,7 @@ computed before it in the program text. A call's results depend on exactly those
 connects them to; a path that goes down into a function does not come back up at another call of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator
 from scalify_hlo.bindings import ir
@@ -31,12 +31,11 @@ class ValueGraph:
 
     def reachable(self, seeds: Iterable[ir.Value]) -> set[ir.Value]:
         """The seeds and every value that depends on one of them."""
-        return {self._values[i] for i in self._search([self._id(seed) for seed in seeds], set()) or ()}
+        return {self._values[i] for i in self._search([self._id(seed) for seed in seeds], lambda _: False) or ()}
 
-    def depends(self, targets: Iterable[ir.Value], seed: ir.Value) -> bool:
-        """Whether one of `targets` depends on `seed`; stops at the first found."""
-        wanted = {self._id(target) for target in targets}
-        return bool(wanted) and self._search([self._id(seed)], wanted) is None
+    def depends(self, is_target: Callable[[ir.Value], bool], seed: ir.Value) -> bool:
+        """Whether one of the values that `is_target` holds for depends on `seed`; stops at the first found."""
+        return self._search([self._id(seed)], lambda i: is_target(self._values[i])) is None
 
     # --- construction -----------------------------------------------------------------------------------------
 
@@ -56,6 +55,8 @@ class ValueGraph:
             self._summaries[name] = []
             body = self._calls.body(name)
             self._add_block(body)
+            if not self._calls.sites.get(name):
+                return []  # nobody asks
             returned = [self._id(value) for value in terminator(body).operands]
             reached = [self._within(self._id(argument)) for argument in body.arguments]
             self._summaries[name] = [frozenset(i for i, v in enumerate(returned) if v in seen) for seen in reached]
@@ -127,8 +128,8 @@ class ValueGraph:
                     pending.append(target)
         return seen
 
-    def _search(self, seeds: list[int], wanted: set[int]) -> set[int] | None:
-        """Values reached from the seeds; None as soon as one of `wanted` (other than a seed) is."""
+    def _search(self, seeds: list[int], wanted: Callable[[int], bool]) -> set[int] | None:
+        """Values reached from the seeds; None as soon as a wanted one (other than a seed) is."""
         # State 0 may still leave the function upwards, state 1 has gone down into one and may not.
         seen: tuple[set[int], set[int]] = (set(seeds), set())
         pending = [(seed, 0) for seed in seeds]
@@ -140,7 +141,7 @@ class ValueGraph:
                 targets += [(target, 0) for target in self._up[value]]
             for target, new_state in targets:
                 if target not in seen[new_state]:
-                    if target in wanted:
+                    if wanted(target):
                         return None
                     seen[new_state].add(target)
                     pending.append((target, new_state))
