@@ -16,7 +16,7 @@ import gc
 import pathlib
 import statistics
 import time
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import click
 import jax
@@ -38,9 +38,6 @@ from scalify_hlo.execution.xla import compile as compile_for_cpu
 TARGETS = {"rewrite / export": 0.5, "compile": 1.5, "step": 1.15, "scale operations": 0.15}
 
 
-Activation = Literal["gelu", "silu", "relu"]
-
-
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """Everything but the depth. Widths make matrix products most of a step, yet affordable on two cores."""
@@ -50,7 +47,7 @@ class Settings:
     context: int = 128
     batch: int = 4
     dtype: str = "float32"
-    activation: Activation = "gelu"
+    activation: gpt2.Activation = "gelu"
     learning_rate: float = 1e-3
     # Repetitions: of export and rewrite, of compilation, of pairs of steps.
     repeats: int = 7
@@ -223,14 +220,16 @@ def _depths(_context: Any, _parameter: Any, value: str) -> list[int]:
 @click.command(help=__doc__)
 @click.option("--layers", callback=_depths, default="2,4,8,16,32", show_default=True)
 @click.option("--width", default=Settings.width, show_default=True)
-@click.option("--activation", type=click.Choice(get_args(Activation)), default=Settings.activation, show_default=True)
+@click.option(
+    "--activation", type=click.Choice(get_args(gpt2.Activation)), default=Settings.activation, show_default=True
+)
 @click.option(
     "--out",
     type=click.Path(path_type=pathlib.Path),
     help="[default: benchmarks/results/gpt2_scaling.json; other widths and activations in the name]",
 )
 @click.option("--fresh", is_flag=True, help="Measure every size anew.")
-def main(layers: list[int], width: int, activation: Activation, out: pathlib.Path | None, fresh: bool) -> None:
+def main(layers: list[int], width: int, activation: gpt2.Activation, out: pathlib.Path | None, fresh: bool) -> None:
     settings = Settings(width=width, activation=activation)
     if out is None:
         usual = settings == Settings()

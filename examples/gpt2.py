@@ -26,6 +26,8 @@ import numpy as np
 Parameters = dict[str, Any]  # nested dicts and lists of arrays
 State = dict[str, Any]  # {"parameters", "first_moment", "second_moment", "step"}
 
+Activation = Literal["gelu", "silu", "relu"]
+
 _ACTIVATIONS = {"gelu": jax.nn.gelu, "silu": jax.nn.silu, "relu": jax.nn.relu}
 
 
@@ -40,7 +42,7 @@ class GPT2Config:
     context: int = 64
     # Number of tokens V; 256 is what `examples.text` produces (bytes).
     vocabulary: int = 256
-    activation: Literal["gelu", "silu", "relu"] = "gelu"
+    activation: Activation = "gelu"
     # Probability that an activation is dropped; 0 leaves dropout out of the program.
     dropout: float = 0.0
     # The output projection is the transposed token embedding.

@@ -137,5 +137,6 @@ def _of_stream(r: OpRewrite, deviation: Symbol) -> Symbol | None:
             return deviation
         streams = [symbol for symbol, power in factors if power == 1 and ("stream", ((symbol, 1),)) in cache]
         if streams:
-            return streams[0]
+            # A stream of zeros has the smallest scale: beside the epsilon it is no larger than that.
+            return _single(r.emit.floored(Scale(0, ((streams[0], 1),)), deviation.least, in_place=False))
     return None

@@ -49,11 +49,12 @@ def is_multiple(emit: Emitter, scale: Scale, symbol: Symbol) -> bool:
 
 def _grows_with(emit: Emitter, factor: Symbol, symbol: Symbol) -> bool:
     """Whether a factor does. No recursion: symbols of a deep network are made of one another by the thousand."""
+    known = _known(emit, factor, symbol)
+    if known is not None:
+        return known
     pending = [factor]
     while pending:
-        found = _known(emit, pending[-1], symbol)
-        if found is None:
-            found = _from_parts(emit, pending[-1], symbol)
+        found = _from_parts(emit, pending[-1], symbol)
         if isinstance(found, Symbol):
             pending.append(found)
         else:

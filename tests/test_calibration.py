@@ -153,6 +153,30 @@ def test_the_cotangent_of_a_stream_grows_as_the_stream_shrinks() -> None:
     assert max(sizes) - min(sizes) < 3
 
 
+def _from_zeros(parameters: dict[str, jax.Array], batch: jax.Array) -> jax.Array:
+    """A stream of zeros whose blocks normalise a linear function of it, and a term that is not small after them."""
+
+    def normalised(x: jax.Array) -> jax.Array:
+        return x / jnp.sqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6)
+
+    x = parameters["in"]
+    for inner, outer in zip(parameters["inner"], parameters["outer"], strict=True):
+        x = x + normalised(x @ inner) @ outer
+    x = normalised((x + parameters["late"]) @ parameters["last"])
+    return jnp.mean(jnp.sin(x @ parameters["out"] + batch))
+
+
+def test_the_cotangent_of_a_stream_of_zeros_grows_by_no_more_than_the_epsilon_allows() -> None:
+    generator = np.random.default_rng(0)
+    shapes = {"inner": (2, 16, 16), "outer": (2, 16, 16), "late": (64, 16), "last": (16, 16), "out": (16,)}
+    parameters = {name: generator.normal(size=shape).astype(np.float32) / 4 for name, shape in shapes.items()}
+    parameters["in"] = np.zeros((64, 16), np.float32)
+    batch = generator.normal(size=64).astype(np.float32)
+    found = measure(Model("zeros", parameters, _from_zeros, batch), "f16", "rms").tensors
+    # Each of the two blocks makes it 1/sqrt(1e-6) = 2^10 larger. Relative to zeros it would be 2^126.
+    assert max(t.log2_scale for t in found if t.log2_scale is not None) < 30
+
+
 def test_a_tensor_of_rounding_errors_counts_as_noise() -> None:
     tensors = measure(_linear(), "f32", "rms").tensors
     wrong = dataclasses.replace(tensors[-1], log2_rms=-20.0, error=1e6)

@@ -216,20 +216,21 @@ class _Classifier:
             layers.setdefault(key, []).append(product)
             for operand in product.operands:
                 readers.setdefault(operand.value, set()).add(key)
-        heads: set[object] = set()
-        for key, members in layers.items():
-            mine = {key}
-
-            def read_by_another(value: ir.Value, mine: set[object] = mine) -> bool:
-                return not readers.get(value, mine) <= mine
-
-            if not any(self.graph.depends(read_by_another, member.op.results[0]) for member in members):
-                heads.add(key)
+        heads = {key for key, members in layers.items() if not self._feeds_another(key, members, readers)}
         for product in self.products:
             layer = product.layer
             if layer is not None:
                 product.is_embedding = any(_is_one_hot(operand.origin.root) for operand in layer.operands)
                 product.is_head = _layer_key(layer) in heads and not layer.batched and not product.is_embedding
+
+    def _feeds_another(self, layer: object, members: list[MatrixProduct], readers: dict[ir.Value, set[object]]) -> bool:
+        """Whether a layer other than this one reads what is computed of its products."""
+        mine = {layer}
+
+        def read_by_another(value: ir.Value) -> bool:
+            return not readers.get(value, mine) <= mine
+
+        return any(self.graph.depends(read_by_another, member.op.results[0]) for member in members)
 
 
 def _kind(product: MatrixProduct) -> Kind:
