@@ -59,7 +59,7 @@ def split_scales(arrays: Sequence[Array], mode: ScaleMode = "rms", seed: int = 0
     """Each float array as (data, scale) with data * scale equal to it exactly; scale is a rank-0 f32 power of two.
 
     mode: "rms": near the array's root mean square, and never 1, so that a dropped scale shows; "jitter": the same,
-        then up to 2^6 away in either direction; "one": 1.
+        then up to 2^6 away in either direction, but no smaller than the smallest normal f32; "one": 1.
 
     Exponents are moved towards 0 until the division is exact. Arrays of zeros get the smallest normal f32.
     """
@@ -71,7 +71,7 @@ def split_scales(arrays: Sequence[Array], mode: ScaleMode = "rms", seed: int = 0
             continue
         exponent = 0 if mode == "one" else _rms_exponent(array)
         if mode == "jitter":
-            exponent += int(generator.integers(-6, 7))
+            exponent = max(exponent + int(generator.integers(-6, 7)), ZERO_EXPONENT)
         if mode != "one" and exponent == 0:
             exponent = 1 if generator.integers(0, 2) else -1
         splits.append(split_by_exponent(array, exponent))

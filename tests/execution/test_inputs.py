@@ -94,6 +94,12 @@ def test_zeros_carry_the_smallest_scale() -> None:
     assert split.scale == np.finfo(np.float32).tiny
 
 
+def test_jitter_makes_no_scale_smaller_than_the_smallest() -> None:
+    """XLA takes subnormal numbers for 0, which is no scale."""
+    scales = [split.scale for split in split_scales([np.zeros(3, np.float32)] * 20, "jitter")]
+    assert min(float(scale) for scale in scales if scale is not None) == np.finfo(np.float32).tiny
+
+
 def test_integers_have_no_scale() -> None:
     (split,) = split_scales([np.array([1, 2])])
     assert split.scale is None
