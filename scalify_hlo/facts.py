@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.moments import Moments, of_constant
 from scalify_hlo.types import tensor_info
@@ -65,7 +66,8 @@ class FactFinder:
     def _derive(self, value: ir.Value, depth: int) -> PlainFacts:
         owner = value.owner
         if isinstance(owner, ir.Block):
-            return UNKNOWN
+            entering = _enters_unchanged(value)
+            return UNKNOWN if entering is None else self.of(entering, depth - 1)
         op = owner.operation
         name = op.name
         if name == "stablehlo.constant" and tensor_info(value.type).is_complex:
@@ -135,6 +137,19 @@ class FactFinder:
             # A mask: zeros and ones, half and half for want of knowledge.
             return PlainFacts(moments=Moments(math.sqrt(0.5), 0.5, True))
         return facts
+
+
+def _enters_unchanged(value: ir.Value) -> ir.Value | None:
+    """What enters a loop as this argument of its body, if the body returns the argument itself."""
+    argument = ir.BlockArgument(value)
+    block, index = argument.owner, argument.arg_number
+    op = block.owner.operation
+    if op.name != "stablehlo.while" or index >= len(op.operands):
+        return None
+    body = op.regions[1].blocks[0]
+    returned = terminator(body).operands
+    same = index < len(returned) and returned[index] == body.arguments[index]
+    return op.operands[index] if same else None
 
 
 def _splat(number: float, value: ir.Value) -> PlainFacts:

@@ -1,11 +1,21 @@
-"""Inlining of the bodies of loops, which JAX outlines into functions of their own (`closed_call`).
+"""Inlining of functions that would hide from the rules what they need to see.
 
-A loop's rules need to see how a carried scale depends on itself; a call would hide it. Only private functions with
-one call site, inside a loop, are inlined: the module does not grow.
+- The bodies of loops, which JAX outlines into functions of their own (`closed_call`). A loop's rules need to see how a
+  carried scale depends on itself. Only private functions with one call site, inside a loop, are inlined: the module
+  does not grow.
+- Statistics of f16 data that end in a function of their own (`jnp.var`): they are computed in f32 up to the next
+  full-size tensor, which is behind the call.
 """
 
+from collections.abc import Callable
+
+from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.survey import Survey
+from scalify_hlo.types import tensor_info
+
+# A function that returns a statistic has no more operations than this: variances have thirty, layers hundreds.
+_MOST_OPERATIONS = 48
 
 
 def inline_loop_bodies(module: ir.Module, survey: Survey) -> bool:
@@ -28,6 +38,52 @@ def inline_loop_bodies(module: ir.Module, survey: Survey) -> bool:
     for function in inlined.values():
         function.erase()
     return bool(inlined)
+
+
+def inline_statistics(module: ir.Module, is_statistic: Callable[[ir.Value], bool]) -> None:
+    """Inline the small private functions that return or take a number for each row of a tensor.
+
+    is_statistic: whether a value is such a number, rounded to f16.
+    """
+    graph = CallGraph(module)
+    returning: dict[str, bool] = {}
+    inlined: set[str] = set()
+
+    def returns_one(name: str) -> bool:
+        if name not in returning:
+            returning[name] = False
+            for op in list(walk(graph.functions[name])):
+                inline(op)
+            returning[name] = _returns_statistic(graph.functions[name], is_statistic)
+        return returning[name]
+
+    def inline(call: ir.Operation) -> None:
+        name = callee_name(call)
+        if call.name != "func.call" or name not in graph.functions:
+            return
+        function = graph.functions[name]
+        wanted = returns_one(name) or any(is_statistic(value) for value in call.operands)
+        if wanted and _is_plain_private(function) and len(graph.body(name).operations) <= _MOST_OPERATIONS:
+            inlined.add(name)
+            copy = function.clone(ip=ir.InsertionPoint(function))
+            for nested in _inline(call, copy):
+                inline(nested)
+            copy.erase()
+
+    for name in graph.functions:
+        returns_one(name)
+    while unused := inlined - {callee_name(op) for op in walk(module.operation)}:
+        for name in unused:
+            graph.functions[name].erase()
+        inlined -= unused
+
+
+def _returns_statistic(function: ir.Operation, is_statistic: Callable[[ir.Value], bool]) -> bool:
+    block = function.regions[0].blocks[0]
+    largest = max((tensor_info(argument.type).size for argument in block.arguments), default=0)
+    returned = [tensor_info(value.type) for value in terminator(block).operands]
+    small = any(info.element == "f16" and info.size < largest for info in returned)
+    return small and any(is_statistic(result) for op in walk(function) for result in op.results)
 
 
 def _is_plain_private(function: ir.Operation) -> bool:

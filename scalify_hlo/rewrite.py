@@ -88,6 +88,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
             table = FunctionTable(module, options, narrow=survey.narrow)
         if options.statistics == "f32" and table.narrow:
             widen_statistics(module)
+            table = FunctionTable(module, options, narrow=survey.narrow)
         rewriter = Rewriter(function, options, table)
         add_scale_arguments(rewriter, selection, options)
         terminator = rewriter.block(function.regions[0].blocks[0])
