@@ -49,22 +49,24 @@ def inline_statistics(module: ir.Module, is_statistic: Callable[[ir.Value], bool
     returning: dict[str, bool] = {}
     inlined: set[str] = set()
 
+    def is_small(name: str) -> bool:
+        return _is_plain_private(graph.functions[name]) and len(graph.body(name).operations) <= _MOST_OPERATIONS
+
     def returns_one(name: str) -> bool:
         if name not in returning:
             returning[name] = False
             for op in list(walk(graph.functions[name])):
                 inline(op)
-            returning[name] = _returns_statistic(graph.functions[name], is_statistic)
+            returning[name] = is_small(name) and _returns_statistic(graph.functions[name], is_statistic)
         return returning[name]
 
     def inline(call: ir.Operation) -> None:
         name = callee_name(call)
         if call.name != "func.call" or name not in graph.functions:
             return
-        function = graph.functions[name]
-        wanted = returns_one(name) or any(is_statistic(value) for value in call.operands)
-        if wanted and _is_plain_private(function) and len(graph.body(name).operations) <= _MOST_OPERATIONS:
+        if returns_one(name) or (is_small(name) and any(is_statistic(value) for value in call.operands)):
             inlined.add(name)
+            function = graph.functions[name]
             copy = function.clone(ip=ir.InsertionPoint(function))
             for nested in _inline(call, copy):
                 inline(nested)

@@ -82,7 +82,7 @@ class _Widening:
     def _convert(self, op: ir.Operation) -> None:
         source, target = (tensor_info(value.type) for value in (op.operands[0], op.results[0]))
         if _is_narrow(target) and source.element == "f32":
-            if _from_sum(op.operands[0], _DEPTH):
+            if _from_sum(op.operands[0]):
                 self.wide[op.results[0]] = op.operands[0]
             elif _repeats_sum(op.operands[0]):
                 self.rows[op.results[0]] = op.operands[0]
@@ -205,30 +205,31 @@ def _is_constant(value: ir.Value) -> bool:
 
 def _is_statistic(value: ir.Value) -> bool:
     """Whether a value of a narrow type is computed of sums, one number for each row."""
-    return _is_narrow(tensor_info(value.type)) and _from_sum(value, _DEPTH)
+    return _is_narrow(tensor_info(value.type)) and _from_sum(value)
 
 
-def _from_sum(value: ir.Value, depth: int) -> bool:
+def _from_sum(value: ir.Value) -> bool:
     """Whether a value comes from a sum over a dimension by elementwise operations that keep its size."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or depth == 0:
-        return False
-    op = owner.operation
-    if op.name == "stablehlo.reduce":
-        return True
     size = tensor_info(value.type).size
-    if op.name not in _ELEMENTWISE and op.name != "stablehlo.convert":
-        return False
-    return any(tensor_info(v.type).size == size and _from_sum(v, depth - 1) for v in op.operands)
+    seen: set[ir.Value] = {value}
+    level: list[ir.Value] = [value]
+    for _ in range(_DEPTH):
+        owners = [each.owner.operation for each in level if not isinstance(each.owner, ir.Block)]
+        if any(op.name == "stablehlo.reduce" for op in owners):
+            return True
+        operands = [
+            v for op in owners if op.name in _ELEMENTWISE or op.name == "stablehlo.convert" for v in op.operands
+        ]
+        level = [v for v in dict.fromkeys(operands) if v not in seen and tensor_info(v.type).size == size]
+        seen.update(level)
+    return False
 
 
 def _repeats_sum(value: ir.Value) -> bool:
     """Whether a value is what comes from a sum, repeated along the dimension that was summed."""
     owner = value.owner
     return (
-        not isinstance(owner, ir.Block)
-        and owner.name == "stablehlo.broadcast_in_dim"
-        and _from_sum(owner.operands[0], _DEPTH)
+        not isinstance(owner, ir.Block) and owner.name == "stablehlo.broadcast_in_dim" and _from_sum(owner.operands[0])
     )
 
 
