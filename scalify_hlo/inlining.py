@@ -32,7 +32,7 @@ def inline_loop_bodies(module: ir.Module, survey: Survey) -> bool:
         call = calls.pop()
         name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
         function = functions.get(name)
-        if survey.uses[name] == 1 and function is not None and _is_plain_private(function):
+        if survey.uses[name] == 1 and function is not None and _is_plain(call) and _is_plain_private(function):
             calls += _inline(call, function)
             inlined[name] = function
     for function in inlined.values():
@@ -62,7 +62,7 @@ def inline_statistics(module: ir.Module, is_statistic: Callable[[ir.Value], bool
 
     def inline(call: ir.Operation) -> None:
         name = callee_name(call)
-        if call.name != "func.call" or name not in graph.functions:
+        if call.name != "func.call" or name not in graph.functions or not _is_plain(call):
             return
         if returns_one(name) or (is_small(name) and any(is_statistic(value) for value in call.operands)):
             inlined.add(name)
@@ -86,6 +86,11 @@ def _returns_statistic(function: ir.Operation, is_statistic: Callable[[ir.Value]
     returned = [tensor_info(value.type) for value in terminator(block).operands]
     small = any(info.element == "f16" and info.size < largest for info in returned)
     return small and any(is_statistic(result) for op in walk(function) for result in op.results)
+
+
+def _is_plain(call: ir.Operation) -> bool:
+    """Whether nothing is asked of a call: `compute_on` and XLA's metadata hold for the function as a whole."""
+    return "mhlo.frontend_attributes" not in call.attributes
 
 
 def _is_plain_private(function: ir.Operation) -> bool:

@@ -210,3 +210,43 @@ def test_an_update_does_not_divide_by_a_second_moment_that_vanishes_in_f16() -> 
         sizes.append(float(np.abs(step[:, 0]).max()))
     assert sizes[0] == pytest.approx(0.5 * 0.1 / np.sqrt(0.001), rel=5e-2)  # and 2^-24
     assert sizes[1] > 10
+
+
+@pytest.mark.parametrize("attributes", ["", ' {mhlo.frontend_attributes = {inlineable = "false"}}'])
+def test_a_call_of_which_something_is_asked_stays(attributes: str) -> None:
+    text = f"""
+    func.func public @main(%x: tensor<4x8xf16>) -> tensor<4xf16> {{
+      %0 = call @sums(%x){attributes} : (tensor<4x8xf16>) -> tensor<4xf16>
+      return %0 : tensor<4xf16>
+    }}
+    func.func private @sums(%x: tensor<4x8xf16>) -> tensor<4xf16> {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.convert %x : (tensor<4x8xf16>) -> tensor<4x8xf32>
+      %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1]
+          : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+      %2 = stablehlo.convert %1 : (tensor<4xf32>) -> tensor<4xf16>
+      return %2 : tensor<4xf16>
+    }}"""
+    assert ("call @sums" in rewrite_module(text)) == bool(attributes)
+
+
+def test_a_loop_body_of_which_something_is_asked_stays() -> None:
+    text = """
+    func.func public @main(%x: tensor<4xf32>, %n: tensor<i32>) -> tensor<4xf32> {
+      %0 = stablehlo.while(%y = %x) : tensor<4xf32>
+      cond {
+        %c = stablehlo.constant dense<0> : tensor<i32>
+        %1 = stablehlo.compare GT, %n, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      } do {
+        %1 = func.call @body(%y) {mhlo.frontend_attributes = {_xla_compute_type = "host"}}
+            : (tensor<4xf32>) -> tensor<4xf32>
+        stablehlo.return %1 : tensor<4xf32>
+      }
+      return %0 : tensor<4xf32>
+    }
+    func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.sine %x : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    assert "_xla_compute_type" in rewrite_module(text)
