@@ -22,7 +22,7 @@ _MOVES = frozenset(
     for name in (
         "broadcast_in_dim", "dynamic_broadcast_in_dim", "broadcast", "reshape", "dynamic_reshape", "transpose",
         "slice", "dynamic_slice", "real_dynamic_slice", "reverse", "gather", "dynamic_gather",
-        "optimization_barrier", "reduce_precision",
+        "reduce_precision",
     )
 )  # fmt: skip
 _UNARY: dict[str, Callable[[float], float]] = {
@@ -76,6 +76,8 @@ class FactFinder:
             return _of_dense(op.attributes["value"], value.type)
         if name in _MOVES:
             return self.of(op.operands[0], depth - 1)
+        if name == "stablehlo.optimization_barrier":
+            return self.of(op.operands[ir.OpResult(value).result_number], depth - 1)
         if name == "stablehlo.convert":
             return self._of_convert(op.operands[0], value, depth)
         if name == "stablehlo.iota":

@@ -283,13 +283,15 @@ class Attempt:
     def __init__(self, rewriter: Rewriter):
         self.rewriter = rewriter
         self.journal: list[ir.Value] = []
+        # Its own: facts are also asked of values from outside the attempt, and those keep their scaled forms.
+        self.learnt: list[ir.Value] = []
         self.errors = len(rewriter.functions.errors)
         self.remarks = len(rewriter.functions.remarks)
         self.dead = len(rewriter.dead)
         self.closed = len(rewriter.closed)
         self.sums = len(rewriter.sums)
         rewriter.journals.append(self.journal)
-        rewriter.facts.learnt.append(self.journal)
+        rewriter.facts.learnt.append(self.learnt)
 
     def keep(self) -> None:
         """The rewriting stands."""
@@ -297,6 +299,7 @@ class Attempt:
         self.rewriter.facts.learnt.pop()
         if self.rewriter.journals:
             self.rewriter.journals[-1].extend(self.journal)
+            self.rewriter.facts.learnt[-1].extend(self.learnt)
 
     def discard(self) -> None:
         """The rewriting is taken back; the caller erases its operations."""
@@ -306,8 +309,9 @@ class Attempt:
         for value in self.journal:
             rewriter.scaled.pop(value, None)
             rewriter.laws.pop(value, None)
-            rewriter.facts.known.pop(value, None)
             rewriter.carried.discard(value)
+        for value in self.learnt:
+            rewriter.facts.known.pop(value, None)
         del rewriter.functions.errors[self.errors :]
         del rewriter.functions.remarks[self.remarks :]
         del rewriter.dead[self.dead :]

@@ -46,8 +46,13 @@ def absolute(g: Graph) -> Node:
 
 
 def barrier(g: Graph) -> None:
-    x = g.operand()
-    g.step(f"stablehlo.optimization_barrier {x.name} : {tensor(x.shape)}", [x], lambda v: v)
+    """Of two values, either of which may be a constant; one of the results is used."""
+    values = [g.constant(g.pick(_CONSTANTS), ()) if g.pick((False, True)) else g.operand() for _ in range(2)]
+    results, kept = g.fresh(), g.pick((0, 1))
+    shapes = [tensor(value.shape) for value in values]
+    names = ", ".join(value.name for value in values)
+    g.other(f"{results}:2 = stablehlo.optimization_barrier {names} : {', '.join(shapes)}", results)
+    g.step(f"stablehlo.convert {results}#{kept} : {shapes[kept]}", [values[kept]], lambda v: v)
 
 
 def reshape(g: Graph) -> None:

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.functions import FunctionTable
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
+from scalify_hlo.rewriter import Rewriter
+from scalify_hlo.scale import ONE
+from scalify_hlo.values import ScaledValue
 from tests.support import check_program, check_range, run_on_xla
 
 
@@ -336,3 +341,35 @@ func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) 
     scales = [np.asarray(2.0**k, np.float32) for k in (0, 2, -3)]
     sum_, sum_scale, *_ = run_on_xla(rewritten, [x, scales[0], y, scales[1], z, scales[2]])
     np.testing.assert_allclose(sum_ * sum_scale, factor * np.exp(x) * 4 * y + z / 8, rtol=1e-6)
+
+
+def test_a_constant_beside_other_values_in_a_barrier() -> None:
+    """All results of an optimization_barrier counted as its first operand: 3 i was replaced by 5."""
+    check_program("""
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<5.0> : tensor<4xf32>
+  %d = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %i = stablehlo.iota dim = 0 : tensor<4xf32>
+  %0 = stablehlo.multiply %i, %d : tensor<4xf32>
+  %1:2 = stablehlo.optimization_barrier %c, %0 : tensor<4xf32>, tensor<4xf32>
+  %2 = stablehlo.multiply %x, %1#0 : tensor<4xf32>
+  %3 = stablehlo.add %2, %1#1 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}""")
+
+
+def test_facts_asked_in_a_discarded_attempt_do_not_cost_a_value_its_scale() -> None:
+    """The facts learnt were listed with the scaled forms, and both were forgotten: of values outside the loop, too."""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(
+            "func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+        )
+        (function,) = module.body.operations
+        rewriter = Rewriter(function.operation, ScalifyOptions(), FunctionTable(module, ScalifyOptions(), narrow=False))
+        x = function.regions[0].blocks[0].arguments[0]
+        rewriter.define(x, ScaledValue(x, ONE))
+        attempt = rewriter.attempt()
+        rewriter.facts_of(x)
+        attempt.discard()
+        assert x in rewriter.scaled
+        assert x not in rewriter.facts.known
