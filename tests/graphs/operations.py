@@ -26,6 +26,22 @@ Addition = Callable[[Graph], object]
 _CONSTANTS = (0.9, 3.0, 0.1, 2.0, 0.25, -1.0, 1.0, 0.5, -0.3)
 
 
+# --- plain values: no argument is in them -----------------------------------------------------------------------
+
+
+def constant(g: Graph) -> None:
+    """A constant that other operations may move and combine before it meets an argument."""
+    shape = g.operand().shape
+    g.nodes.append(g.constant(g.pick((0.0, *_CONSTANTS)), shape))
+
+
+def iota(g: Graph) -> None:
+    x = g.operand(least_rank=1)
+    axis, shape = g.axis(x), x.shape
+    values = np.indices(shape)[axis].astype(np.float64)
+    g.step(f"stablehlo.iota dim = {axis} : {tensor(shape)}", [], lambda: Bounded(values, np.zeros(shape)))
+
+
 # --- homogeneous ----------------------------------------------------------------------------------------------
 
 
@@ -47,7 +63,8 @@ def absolute(g: Graph) -> Node:
 
 def barrier(g: Graph) -> None:
     """Of two values, either of which may be a constant; one of the results is used."""
-    values = [g.constant(g.pick(_CONSTANTS), ()) if g.pick((False, True)) else g.operand() for _ in range(2)]
+    x = g.operand()
+    values = [g.constant(g.pick(_CONSTANTS), x.shape) if g.pick((False, True)) else g.like(x) for _ in range(2)]
     results, kept = g.fresh(), g.pick((0, 1))
     shapes = [tensor(value.shape) for value in values]
     names = ", ".join(value.name for value in values)
@@ -407,8 +424,8 @@ def logarithm(g: Graph) -> None:
 
 
 OPERATIONS: tuple[Addition, ...] = (
-    negate, absolute, barrier, reshape, transpose, reverse, broadcast, slice_, dynamic_slice, gather, sort,
-    add, add_constant, multiply, multiply_constant, multiply_zero, divide, divide_constant,
+    constant, iota, negate, absolute, barrier, reshape, transpose, reverse, broadcast, slice_, dynamic_slice, gather,
+    sort, add, add_constant, multiply, multiply_constant, multiply_zero, divide, divide_constant,
     square_root, reciprocal_square_root, cube_root, power,
     dot, dot, batched_dot, convolution, reduce, product, cumulative_sum, window_maximum, scatter_add, argmax,
     compare, select, convert_predicate, sign, is_finite, maximum, clamp, concatenate, pad, dynamic_update_slice,
@@ -416,6 +433,6 @@ OPERATIONS: tuple[Addition, ...] = (
 )  # fmt: skip
 # Those that keep a shape, of which bodies are made.
 ELEMENTWISE: tuple[Addition, ...] = (
-    negate, absolute, add, add_constant, multiply, multiply_constant, divide, square_root, cube_root, select, maximum,
-    clamp, bounded_function, sort,
+    constant, iota, negate, absolute, barrier, add, add_constant, multiply, multiply_constant, divide, square_root,
+    cube_root, select, maximum, clamp, bounded_function, sort,
 )  # fmt: skip
