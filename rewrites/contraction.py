@@ -17,14 +17,16 @@ def contracted(x: Moments, y: Moments, count: int) -> Moments:
 
 
 def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: int) -> None:
-    """Declare the result of a contraction whose operands' data are in place.
+    """Declare the result of a contraction whose operands' data are in place and whose scales' product is `scale`.
 
     In types narrower than f32 the products are accumulated in f32 and multiplied by the power of two before they
     are rounded, so that 2^-k never comes after an overflow.
     """
     moments = contracted(r.rewriter.moments(x.moments), r.rewriter.moments(y.moments), count)
     if x.indifferent or y.indifferent:
-        return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
+        other = y.scale if x.indifferent else x.scale
+        # The dimensions of an operand are not those of the result; `scale` has these.
+        return r.result(scale if other.shape else other, moments, indifferent=True)
     result = r.op.results[0]
     if len(scale.factors) > 1:
         # One value for the product, from which all that follows is computed.

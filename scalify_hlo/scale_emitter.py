@@ -43,9 +43,10 @@ class ScaleEmitter(OperationEmitter):
         """A new symbol for a f32 scale value defined in the current scope."""
         self._symbols += 1
         shape = tensor_info(value.type).shape
-        if self._argument is None and not shape and self.scope.parent is None and isinstance(value.owner, ir.Block):
-            self._argument = value
         depth = self.scope.depth if depth is None else depth
+        # Not of a region, whose arguments have symbols before it is entered.
+        if self._argument is None and not shape and depth == 0 and isinstance(value.owner, ir.Block):
+            self._argument = value
         return Symbol(self._symbols, value, shape, depth, positive, least, trials)
 
     def as_scale(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,

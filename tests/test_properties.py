@@ -30,7 +30,7 @@ from tests.support import same_bits
 
 _IN_CI = 1_000
 _EXAMPLES = int(os.environ.get("SCALIFY_PROPERTY_EXAMPLES", _IN_CI))
-_SETTINGS = settings(
+SETTINGS = settings(
     max_examples=_EXAMPLES,
     deadline=None,
     derandomize=_EXAMPLES == _IN_CI,
@@ -38,7 +38,7 @@ _SETTINGS = settings(
     print_blob=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
-_SMALLEST = float(np.finfo(np.float32).tiny)
+SMALLEST = float(np.finfo(np.float32).tiny)
 _CONTEXT = make_context()
 
 options = st.builds(
@@ -79,7 +79,7 @@ def run_pairs(text: str, program: Program, element: str, scaled: list[bool]) -> 
     return results
 
 
-@_SETTINGS
+@SETTINGS
 @given(program=programs(F32_EXPONENTS), chosen=options, plain=st.sets(st.integers(0, 3)))
 def test_f32_programs_have_the_same_bits(program: Program, chosen: ScalifyOptions, plain: set[int]) -> None:
     text = program.text("f32")
@@ -94,11 +94,11 @@ def test_f32_programs_have_the_same_bits(program: Program, chosen: ScalifyOption
         agree = same_bits(got, want)
         if node.is_float:
             with np.errstate(invalid="ignore"):
-                agree |= np.abs(got.astype(np.float64) - want) < _SMALLEST * scale
+                agree |= np.abs(got.astype(np.float64) - want) < SMALLEST * scale
         assert agree.all(), f"{node.name}: {got}, expected {want}\n{text}\n{chosen}\n{new}"
 
 
-@_SETTINGS
+@SETTINGS
 @given(program=programs(F16_EXPONENTS), rounding=st.sampled_from(("down", "nearest", "up")))
 def test_f16_programs_stay_in_range(program: Program, rounding: Rounding) -> None:
     text = program.text("f16")

@@ -208,3 +208,52 @@ func.func public @main(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
         ScalifyOptions(scale_dims="0=0", result_scales="shaped"),
     )
     assert "return %0, %arg1 : tensor<4x2xf32>, tensor<4x1xf32>" in rewritten
+
+
+def test_a_product_of_zeros_whose_scale_has_a_shape() -> None:
+    """The scale of zeros was that of an operand, 2x1 for a result of two elements."""
+    text = """
+func.func public @main(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<2x3xf32>
+  %0 = stablehlo.multiply %x, %z : tensor<2x3xf32>
+  %1 = stablehlo.dot_general %0, %0, batching_dims = [0] x [0], contracting_dims = [1] x [1]
+    : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+    rewritten = Rewritten.of(text, ScalifyOptions(scale_dims="0=0", result_scales="shaped"))
+    (result,) = rewritten.run([Split(np.ones((2, 3), np.float32), np.asarray([[2.0], [8.0]], np.float32))])
+    assert not result.data.any()
+    assert result.scale is not None
+    assert np.isfinite(result.scale).all()
+
+
+def test_a_loop_before_any_scale_without_a_shape() -> None:
+    """The first scale without one was that of the loop's condition, and what followed the loop was computed of it."""
+
+    text = """
+func.func public @main(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
+  %p = stablehlo.dot_general %x, %x, contracting_dims = [1] x [1]
+    : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x2xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %a = %p, %b = %p) : tensor<i32>, tensor<2x2xf32>, tensor<2x2xf32>
+  cond {
+    %go = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %go : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %c = stablehlo.constant dense<0.9> : tensor<2x2xf32>
+    stablehlo.return %j, %c, %a : tensor<i32>, tensor<2x2xf32>, tensor<2x2xf32>
+  }
+  %decay = stablehlo.constant dense<0.9> : tensor<2x2xf32>
+  %rest = stablehlo.constant dense<0.1> : tensor<2x2xf32>
+  %0 = stablehlo.multiply %r#1, %decay : tensor<2x2xf32>
+  %1 = stablehlo.multiply %rest, %p : tensor<2x2xf32>
+  %2 = stablehlo.add %0, %1 : tensor<2x2xf32>
+  return %2 : tensor<2x2xf32>
+}"""
+    x = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
+    rewritten = Rewritten.of(text, ScalifyOptions(scale_dims="0=0"))
+    scale = np.asarray([[4.0], [0.5]], np.float32)
+    (result,) = rewritten.run([Split(x / scale, scale)])
+    assert same_bits(recombine(result.data, result.scale).astype(np.float32), interpret(text, [x])[0]).all()
