@@ -56,8 +56,7 @@ def add(r: OpRewrite) -> None:
             return finish_combined(r, scale, r.scaled(1 - i).moments)
     fresh = _fresh_term(x, y) if sign > 0 else None
     if fresh is not None:
-        stored_narrow = r.info(0).is_narrow or (r.rewriter.narrow and _is_narrowed(r.op.results[0]))
-        return (_narrow_average if stored_narrow else _wide_average)(r, x, y, fresh)
+        return (_narrow_average if _is_stored_narrow(r) else _wide_average)(r, x, y, fresh)
     low = lower_degree(r, x, y)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -101,6 +100,11 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     if abs(rest) <= 2 * _AVERAGE:
         return root**power, rest + scale.exponent - exponent * power
     return (root**power).shifted(rest), scale.exponent - exponent * power
+
+
+def _is_stored_narrow(r: OpRewrite) -> bool:
+    """Whether the result has a narrow type, or is rounded to one next."""
+    return r.info(0).is_narrow or (r.rewriter.narrow and _is_narrowed(r.op.results[0]))
 
 
 def _is_narrowed(value: ir.Value) -> bool:
@@ -153,7 +157,7 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
     if x.scale.factors == y.scale.factors:
         return None
     scales = [r.emit.expanded(value.scale, floors=False) for value in (x, y)]
-    narrow = r.info(0).is_narrow
+    narrow = _is_stored_narrow(r)
     powers = [power for _, power in (scales[0] / scales[1]).factors]
     if not powers:
         return None

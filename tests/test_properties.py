@@ -23,7 +23,7 @@ from scalify_hlo.execution.inputs import recombine
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.options import Rounding, ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
-from tests.graphs.bounds import Bounded
+from tests.graphs.bounds import agreement
 from tests.graphs.graph import Program
 from tests.graphs.programs import F16_EXPONENTS, F32_EXPONENTS, programs
 from tests.support import same_bits
@@ -105,11 +105,6 @@ def test_f16_programs_stay_in_range(program: Program, rounding: Rounding) -> Non
     new = rewritten(text, ScalifyOptions(rounding=rounding))
     got = run_pairs(new, program, "f16", [True] * len(program.arguments))
     for node, (result, _) in zip(program.results, got, strict=True):
-        value = node.value
-        if isinstance(value, Bounded):
-            with np.errstate(invalid="ignore"):
-                close = np.abs(result - value.value) <= value.error
-            agree = np.where(np.isfinite(value.value), close, result == value.value) | np.isinf(value.error)
-        else:
-            agree = (result == value.value) | value.unknown
-        assert agree.all(), f"{node.name}: {result}, expected {value}\n{text}\n{program}\n{new}"
+        assert agreement(node.value, result).all(), (
+            f"{node.name}: {result}, expected {node.value}\n{text}\n{program}\n{new}"
+        )

@@ -61,6 +61,15 @@ class Predicate:
 Value = Bounded | Predicate
 
 
+def agreement(value: Value, result: np.ndarray) -> NDArray[np.bool_]:
+    """Where a result is what a node may be: within the error of it, or equal where it is not finite."""
+    if isinstance(value, Predicate):
+        return np.asarray((result == value.value) | value.unknown)
+    with np.errstate(invalid="ignore"):
+        close = np.abs(result.astype(np.float64) - value.value) <= value.error
+    return np.where(np.isfinite(value.value), close, result == value.value) | np.isinf(value.error)
+
+
 def argument(data: Floats, exponent: int) -> Bounded:
     """data * 2^exponent, exact."""
     value = np.ldexp(data, exponent)

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.execution.inputs import Split, recombine
 from scalify_hlo.functions import FunctionTable
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
 from scalify_hlo.rewriter import Rewriter
 from scalify_hlo.scale import ONE
 from scalify_hlo.values import ScaledValue
-from tests.support import check_program, check_range, run_on_xla
+from tests.support import Rewritten, check_program, check_range, run_on_xla
 
 
 def _reduce_window(body: str, padding: str) -> str:
@@ -373,3 +374,20 @@ def test_facts_asked_in_a_discarded_attempt_do_not_cost_a_value_its_scale() -> N
         attempt.discard()
         assert x in rewriter.scaled
         assert x not in rewriter.facts.known
+
+
+def test_a_polynomial_in_f32_that_is_rounded_to_f16_next() -> None:
+    """x^2 + c took the scale of its lower term, 1, which f32 does not mind: the square overflowed when rounded."""
+    rewritten = Rewritten.of("""
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf16> {
+  %c = stablehlo.constant dense<0.9> : tensor<4xf32>
+  %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+  %1 = stablehlo.add %0, %c : tensor<4xf32>
+  %2 = stablehlo.convert %1 : (tensor<4xf32>) -> tensor<4xf16>
+  return %2 : tensor<4xf16>
+}""")
+    for exponent in (9, -9):
+        data = np.asarray([1.0, -1.5, 0.75, 1.25], np.float32)
+        (result,) = rewritten.run([Split(data, np.asarray(2.0**exponent, np.float32))])
+        expected = (data.astype(np.float64) * 2.0**exponent) ** 2 + 0.9
+        np.testing.assert_allclose(recombine(result.data, result.scale), expected, rtol=2**-10)
