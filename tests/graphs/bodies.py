@@ -100,10 +100,12 @@ def branch(g: Graph) -> None:
         chosen = g.fresh()
         g.other(f"{chosen} = stablehlo.constant dense<{'false' if taken else 'true'}> : tensor<i1>", chosen)
         head, index_type = f'"stablehlo.if"({chosen})', "tensor<i1>"
-    body, result = ((first, left), (second, right))[taken]
 
     def apply(a: Value, b: Value) -> Value:
-        return body.evaluate({x.name: a, y.name: b}, [result])[0]
+        """Which branch is taken the rewriter does not know: both results come at one scale."""
+        known = {x.name: a, y.name: b}
+        (one,), (other,) = first.evaluate(known, [left]), second.evaluate(known, [right])
+        return bounds.assembled(lambda *pair: pair[taken], one, other)
 
     g.step(
         f"{head} ({{\n{first.text}\n      stablehlo.return {left.name} : {type_}\n    }}, {{\n{second.text}\n"
