@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 
 from scalify_hlo.analysis.calls import terminator
@@ -42,6 +43,9 @@ _BINARY: dict[str, Callable[[float, float], float]] = {
 # A dense constant larger than this is not read: its magnitude stays unknown.
 _LARGEST_READ = 1 << 20
 _DEPTH = 12
+_FLOATS = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+_INTEGER = re.compile("u?i[0-9]+")
+_LARGEST_INTEGER = 2**53  # up to which f64, in which facts are computed, has them all
 
 
 class FactFinder:
@@ -155,18 +159,33 @@ def _enters_unchanged(value: ir.Value) -> ir.Value | None:
 
 
 def _splat(number: float, value: ir.Value) -> PlainFacts:
-    """Facts of a tensor whose elements all equal `number`, rounded to its element type."""
+    """Facts of a tensor whose elements all equal `number`, rounded to its element type; of integers toward zero."""
     element = tensor_info(value.type).element
-    if element == "f32":
+    if element in _FLOATS:
         with np.errstate(over="ignore"):
-            number = float(np.float32(number))
-    elif element == "f16":
-        with np.errstate(over="ignore"):
-            number = float(np.float16(number))
-    elif element not in ("f64", "bf16") and not element.startswith(("i", "ui")):
+            number = float(_FLOATS[element](number))
+    elif _INTEGER.fullmatch(element):
+        if not _holds(element, number):
+            return UNKNOWN
+        number = math.trunc(number)
+    else:
         return UNKNOWN
     indifferent = number == 0 or not math.isfinite(number)
-    return PlainFacts(number, indifferent, None if indifferent else of_constant(number))
+    return PlainFacts(float(number), indifferent, None if indifferent else of_constant(number))
+
+
+def _holds(element: str, number: float) -> bool:
+    """Whether an integer type has a number, rounded toward zero: otherwise its arithmetic is modular.
+
+    Booleans are never rounded: what is not 0 is true.
+    """
+    if not math.isfinite(number):
+        return False
+    bits = int(element.lstrip("ui"))
+    if element == "i1":
+        return number in (0, 1)
+    low, high = (0, 2**bits - 1) if element.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return low <= math.trunc(number) <= high and abs(number) <= _LARGEST_INTEGER
 
 
 def _of_dense(attribute: ir.Attribute, type_: ir.Type) -> PlainFacts:

@@ -1,8 +1,8 @@
 """Random programs over all families: the rewritten one gives what the original gives (promises P1 to P3 and P5).
 
-f32: the original's bits, on the reference interpreter, but for elements that data at the result's scale cannot hold,
-smaller than the smallest normal number times that scale. f16, with scales at which f16 cannot hold the values: within
-the error bound of `tests.graphs.bounds` around the exact value.
+f32 and bf16: the original's bits, on the reference interpreter, but for elements that data at the result's scale cannot
+hold, smaller than the smallest normal number times that scale. f16, with scales at which f16 cannot hold the values:
+within the error bound of `tests.graphs.bounds` around the exact value.
 
 SCALIFY_PROPERTY_EXAMPLES sets how many programs each test draws: 1,000 by default. The largest run so far, 5,000 for
 each test with each of --hypothesis-seed=201 to 210, drew 50,000 programs in f32 and more than 40,000 in f16 (two seeds
@@ -14,7 +14,9 @@ and 206 to 209 were run again, 40,000 programs in each type, and found none.
 import dataclasses
 import os
 
+import ml_dtypes
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +42,7 @@ SETTINGS = settings(
 )
 SMALLEST = float(np.finfo(np.float32).tiny)
 _CONTEXT = make_context()
+_DTYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
 
 options = st.builds(
     ScalifyOptions,
@@ -59,7 +62,7 @@ def rewritten(text: str, chosen: ScalifyOptions) -> str:
 
 def run_pairs(text: str, program: Program, element: str, scaled: list[bool]) -> list[tuple[np.ndarray, float]]:
     """The results of a rewritten program, recombined in f64, and their scales; predicates as they are, at scale 0."""
-    dtype = {"f32": np.float32, "f16": np.float16}[element]
+    dtype = _DTYPES[element]
     arrays: list[np.ndarray] = []
     for data, exponent, is_scaled in zip(program.data, program.exponents, scaled, strict=True):
         if is_scaled:
@@ -79,18 +82,22 @@ def run_pairs(text: str, program: Program, element: str, scaled: list[bool]) -> 
     return results
 
 
+@pytest.mark.parametrize("element", ["f32", "bf16"])
 @SETTINGS
 @given(program=programs(F32_EXPONENTS), chosen=options, plain=st.sets(st.integers(0, 3)))
-def test_f32_programs_have_the_same_bits(program: Program, chosen: ScalifyOptions, plain: set[int]) -> None:
-    text = program.text("f32")
-    values = [np.ldexp(d, e).astype(np.float32) for d, e in zip(program.data, program.exponents, strict=True)]
+def test_programs_have_the_same_bits(element: str, program: Program, chosen: ScalifyOptions, plain: set[int]) -> None:
+    text = program.text(element)
+    dtype = _DTYPES[element]
+    values = [np.ldexp(d, e).astype(dtype) for d, e in zip(program.data, program.exponents, strict=True)]
     expected = interpret(text, values)
     scaled = [i not in plain for i in range(len(values))]
     args = ",".join(str(i) for i, is_scaled in enumerate(scaled) if is_scaled) or "none"
     new = rewritten(text, dataclasses.replace(chosen, args=args))
-    for node, (got, scale), want in zip(program.results, run_pairs(new, program, "f32", scaled), expected, strict=True):
+    for node, (got, scale), want in zip(
+        program.results, run_pairs(new, program, element, scaled), expected, strict=True
+    ):
         if node.is_float:
-            got = got.astype(np.float32)
+            got = got.astype(dtype)
         agree = same_bits(got, want)
         if node.is_float:
             with np.errstate(invalid="ignore"):

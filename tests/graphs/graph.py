@@ -182,7 +182,9 @@ class Program:
             *self.graph.functions,
         ]
         text = "\n".join(lines).replace("@>", f"{element}>")
-        infinity = {"f32": ("0x7F800000", "0xFF800000"), "f16": ("0x7C00", "0xFC00")}[element]
+        infinity = {"f32": ("0x7F800000", "0xFF800000"), "f16": ("0x7C00", "0xFC00"), "bf16": ("0x7F80", "0xFF80")}[
+            element
+        ]
         return text.replace("<INF>", f"<{infinity[0]}>").replace("<-INF>", f"<{infinity[1]}>")
 
 

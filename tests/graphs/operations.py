@@ -42,6 +42,28 @@ def iota(g: Graph) -> None:
     g.step(f"stablehlo.iota dim = {axis} : {tensor(shape)}", [], lambda: Bounded(values, np.zeros(shape)))
 
 
+def integer_arithmetic(g: Graph) -> None:
+    """Of two integer constants, the result converted: it is rounded toward zero, and in i8 it may be modular."""
+    shape, element = g.operand().shape, g.pick(("i32", "i8"))
+    op, function = g.pick(
+        (("add", np.add), ("subtract", np.subtract), ("multiply", np.multiply), ("divide", _quotient))
+    )
+    numbers = [g.pick((100, 50, 7, 2, -3)) for _ in range(2)]
+    names = [g.fresh() for _ in (*numbers, op)]
+    type_ = tensor(shape, element)
+    for name, number in zip(names, numbers, strict=False):
+        g.other(f"{name} = stablehlo.constant dense<{number}> : {type_}", name)
+    g.other(f"{names[2]} = stablehlo.{op} {names[0]}, {names[1]} : {type_}", names[2])
+    dtype = {"i32": np.int32, "i8": np.int8}[element]
+    values = np.broadcast_to(function(*np.asarray(numbers, dtype)), shape).astype(np.float64)
+    text = f"stablehlo.convert {names[2]} : ({type_}) -> {tensor(shape)}"
+    g.step(text, [], lambda: Bounded(values, np.abs(values) * bounds.ROUNDOFF / 2))
+
+
+def _quotient(x: np.integer, y: np.integer) -> float:
+    return math.trunc(int(x) / int(y))
+
+
 # --- homogeneous ----------------------------------------------------------------------------------------------
 
 
@@ -424,8 +446,8 @@ def logarithm(g: Graph) -> None:
 
 
 OPERATIONS: tuple[Addition, ...] = (
-    constant, iota, negate, absolute, barrier, reshape, transpose, reverse, broadcast, slice_, dynamic_slice, gather,
-    sort, add, add_constant, multiply, multiply_constant, multiply_zero, divide, divide_constant,
+    constant, iota, integer_arithmetic, negate, absolute, barrier, reshape, transpose, reverse, broadcast, slice_,
+    dynamic_slice, gather, sort, add, add_constant, multiply, multiply_constant, multiply_zero, divide, divide_constant,
     square_root, reciprocal_square_root, cube_root, power,
     dot, dot, batched_dot, convolution, reduce, product, cumulative_sum, window_maximum, scatter_add, argmax,
     compare, select, convert_predicate, sign, is_finite, maximum, clamp, concatenate, pad, dynamic_update_slice,

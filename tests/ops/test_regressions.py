@@ -391,3 +391,54 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf16> {
         (result,) = rewritten.run([Split(data, np.asarray(2.0**exponent, np.float32))])
         expected = (data.astype(np.float64) * 2.0**exponent) ** 2 + 0.9
         np.testing.assert_allclose(recombine(result.data, result.scale), expected, rtol=2**-10)
+
+
+@pytest.mark.parametrize(
+    ("element", "text"),
+    [
+        ("i32", "stablehlo.divide %a, %b"),  # 100 / 7 was taken to be 14.28
+        ("i8", "stablehlo.add %a, %a"),  # 200, where the type has -56
+        ("ui8", "stablehlo.subtract %b, %a"),
+        ("i32", "stablehlo.negate %a"),
+    ],
+)
+def test_arithmetic_of_integer_constants(element: str, text: str) -> None:
+    type_ = f"tensor<4x{element}>"
+    check_program(f"""
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+  %a = stablehlo.constant dense<100> : {type_}
+  %b = stablehlo.constant dense<7> : {type_}
+  %0 = {text} : {type_}
+  %1 = stablehlo.convert %0 : ({type_}) -> tensor<4xf32>
+  %2 = stablehlo.add %x, %1 : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}}""")
+
+
+def test_a_constant_rounded_to_an_integer() -> None:
+    """270.75 stayed what it was, in i32 and in i1."""
+    check_program("""
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<270.75> : tensor<4xf32>
+  %0 = stablehlo.convert %c : (tensor<4xf32>) -> tensor<4xi32>
+  %1 = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xf32>
+  %2 = stablehlo.add %x, %1 : tensor<4xf32>
+  %3 = stablehlo.convert %c : (tensor<4xf32>) -> tensor<4xi1>
+  %4 = stablehlo.convert %3 : (tensor<4xi1>) -> tensor<4xf32>
+  %5 = stablehlo.add %2, %4 : tensor<4xf32>
+  return %5 : tensor<4xf32>
+}""")
+
+
+def test_arithmetic_of_bf16_constants() -> None:
+    """Each sum is rounded: 0.8984 + 3 - 0.3008 was rounded once."""
+    check_program("""
+func.func public @main(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %a = stablehlo.constant dense<0.8984375> : tensor<4xbf16>
+  %b = stablehlo.constant dense<3.0> : tensor<4xbf16>
+  %c = stablehlo.constant dense<-0.30078125> : tensor<4xbf16>
+  %0 = stablehlo.add %a, %b : tensor<4xbf16>
+  %1 = stablehlo.add %0, %c : tensor<4xbf16>
+  %2 = stablehlo.add %x, %1 : tensor<4xbf16>
+  return %2 : tensor<4xbf16>
+}""")
