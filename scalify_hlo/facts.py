@@ -4,6 +4,7 @@ The facts are found by walking back from a plain value when a scaled one meets i
 meet a scaled value cost nothing.
 """
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable
@@ -23,7 +24,6 @@ _MOVES = frozenset(
     for name in (
         "broadcast_in_dim", "dynamic_broadcast_in_dim", "broadcast", "reshape", "dynamic_reshape", "transpose",
         "slice", "dynamic_slice", "real_dynamic_slice", "reverse", "gather", "dynamic_gather",
-        "reduce_precision",
     )
 )  # fmt: skip
 _UNARY: dict[str, Callable[[float], float]] = {
@@ -37,8 +37,8 @@ _BINARY: dict[str, Callable[[float, float], float]] = {
     "stablehlo.subtract": lambda x, y: x - y,
     "stablehlo.multiply": lambda x, y: x * y,
     "stablehlo.divide": lambda x, y: x / y if y else math.nan,
-    "stablehlo.maximum": max,
-    "stablehlo.minimum": min,
+    "stablehlo.maximum": lambda x, y: float(np.maximum(x, y)),  # not Python's: NaN is the larger
+    "stablehlo.minimum": lambda x, y: float(np.minimum(x, y)),
 }
 # A dense constant larger than this is not read: its magnitude stays unknown.
 _LARGEST_READ = 1 << 20
@@ -80,6 +80,8 @@ class FactFinder:
             return _of_dense(op.attributes["value"], value.type)
         if name in _MOVES:
             return self.of(op.operands[0], depth - 1)
+        if name == "stablehlo.reduce_precision":
+            return dataclasses.replace(self.of(op.operands[0], depth - 1), splat=None)  # nearly the same number
         if name == "stablehlo.optimization_barrier":
             return self.of(op.operands[ir.OpResult(value).result_number], depth - 1)
         if name == "stablehlo.convert":

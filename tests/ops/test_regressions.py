@@ -430,6 +430,29 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }""")
 
 
+def test_a_constant_of_reduced_precision() -> None:
+    """It stayed what it was: 3.3 in a format that has 3.5."""
+    check_program("""
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<3.3> : tensor<4xf32>
+  %0 = stablehlo.reduce_precision %c, format = e5m2 : tensor<4xf32>
+  %1 = stablehlo.add %x, %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}""")
+
+
+@pytest.mark.parametrize("op", ["maximum", "minimum"])
+def test_the_larger_of_nan_and_a_constant(op: str) -> None:
+    check_program(f"""
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+  %a = stablehlo.constant dense<0x7FC00000> : tensor<4xf32>
+  %b = stablehlo.constant dense<300.0> : tensor<4xf32>
+  %0 = stablehlo.{op} %b, %a : tensor<4xf32>
+  %1 = stablehlo.add %x, %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}}""")
+
+
 def test_arithmetic_of_bf16_constants() -> None:
     """Each sum is rounded: 0.8984 + 3 - 0.3008 was rounded once."""
     check_program("""
