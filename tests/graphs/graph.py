@@ -155,6 +155,14 @@ class Graph:
         return "\n".join(f"    {step.text}" for step in self.steps)
 
 
+_INFINITIES = {
+    "f64": ("0x7FF0000000000000", "0xFFF0000000000000"),
+    "f32": ("0x7F800000", "0xFF800000"),
+    "bf16": ("0x7F80", "0xFF80"),
+    "f16": ("0x7C00", "0xFC00"),
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Program:
     """A finished graph.
@@ -182,9 +190,7 @@ class Program:
             *self.graph.functions,
         ]
         text = "\n".join(lines).replace("@>", f"{element}>")
-        infinity = {"f32": ("0x7F800000", "0xFF800000"), "f16": ("0x7C00", "0xFC00"), "bf16": ("0x7F80", "0xFF80")}[
-            element
-        ]
+        infinity = _INFINITIES[element]
         return text.replace("<INF>", f"<{infinity[0]}>").replace("<-INF>", f"<{infinity[1]}>")
 
 
