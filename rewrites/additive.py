@@ -152,7 +152,7 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
 
     Such a sum is a nonlinear function of one tensor, not a sum of unlike tensors: it does not grow with the power of
     the scale (a polynomial is evaluated where its terms balance), and it takes the scale of its lower term. Types of
-    narrow range take the larger scale as long as they can.
+    narrow range, and what is rounded to one next, take the larger scale as long as they can.
     """
     if x.scale.factors == y.scale.factors:
         return None

@@ -14,6 +14,7 @@ import numpy as np
 
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.execution.element_types import NUMPY_DTYPES
 from scalify_hlo.moments import Moments, of_constant
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import UNKNOWN, PlainFacts
@@ -43,8 +44,7 @@ _BINARY: dict[str, Callable[[float, float], float]] = {
 # A dense constant larger than this is not read: its magnitude stays unknown.
 _LARGEST_READ = 1 << 20
 _DEPTH = 12
-_FLOATS = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
-_INTEGER = re.compile("u?i[0-9]+")
+_FLOATS = ("f64", "f32", "f16", "bf16")
 _LARGEST_INTEGER = 2**53  # up to which f64, in which facts are computed, has them all
 
 
@@ -131,8 +131,7 @@ class FactFinder:
         body = FactFinder(self.callee)
         for argument, operand in zip(block.arguments, op.operands, strict=True):
             body.known[argument] = self.of(operand, depth - 1)
-        terminator = block.operations[len(block.operations) - 1]
-        return body.of(terminator.operands[ir.OpResult(value).result_number], depth - 1)
+        return body.of(terminator(block).operands[ir.OpResult(value).result_number], depth - 1)
 
     def _of_convert(self, source: ir.Value, value: ir.Value, depth: int) -> PlainFacts:
         facts = self.of(source, depth - 1)
@@ -165,8 +164,8 @@ def _splat(number: float, value: ir.Value) -> PlainFacts:
     element = tensor_info(value.type).element
     if element in _FLOATS:
         with np.errstate(over="ignore"):
-            number = float(_FLOATS[element](number))
-    elif _INTEGER.fullmatch(element):
+            number = float(NUMPY_DTYPES[element].type(number))
+    elif element in NUMPY_DTYPES and element.startswith(("i", "ui")):
         if not _holds(element, number):
             return UNKNOWN
         number = math.trunc(number)
@@ -183,11 +182,10 @@ def _holds(element: str, number: float) -> bool:
     """
     if not math.isfinite(number):
         return False
-    bits = int(element.lstrip("ui"))
     if element == "i1":
         return number in (0, 1)
-    low, high = (0, 2**bits - 1) if element.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    return low <= math.trunc(number) <= high and abs(number) <= _LARGEST_INTEGER
+    info = ml_dtypes.iinfo(NUMPY_DTYPES[element])
+    return info.min <= math.trunc(number) <= info.max and abs(number) <= _LARGEST_INTEGER
 
 
 def _of_dense(attribute: ir.Attribute, type_: ir.Type) -> PlainFacts:

@@ -18,10 +18,10 @@ from scalify_hlo.types import tensor_info
 _MOST_OPERATIONS = 48
 
 
-def inline_loop_bodies(module: ir.Module, survey: Survey) -> bool:
-    """Inline the private functions that are called once, from inside a loop; whether there was one."""
+def inline_loop_bodies(module: ir.Module, survey: Survey) -> None:
+    """Inline the private functions that are called once, from inside a loop."""
     if not survey.calls_in_loops:
-        return False
+        return
     functions: dict[str, ir.Operation] = {}
     for op in module.body.operations:
         if op.operation.name == "func.func":
@@ -30,14 +30,13 @@ def inline_loop_bodies(module: ir.Module, survey: Survey) -> bool:
     inlined: dict[str, ir.Operation] = {}
     while calls:
         call = calls.pop()
-        name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-        function = functions.get(name)
-        if survey.uses[name] == 1 and function is not None and _is_plain(call) and _is_plain_private(function):
+        name = callee_name(call)
+        function = functions.get(name or "")
+        if name and function is not None and survey.uses[name] == 1 and _is_plain(call) and _is_plain_private(function):
             calls += _inline(call, function)
             inlined[name] = function
     for function in inlined.values():
         function.erase()
-    return bool(inlined)
 
 
 def inline_statistics(module: ir.Module, is_statistic: Callable[[ir.Value], bool]) -> None:

@@ -84,11 +84,10 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         table = FunctionTable(module, options, narrow=survey.narrow)
         if not any(selection.scaled) and not table.contains_marker(function):
             return
-        if inline_loop_bodies(module, survey):
-            table = FunctionTable(module, options, narrow=survey.narrow)
-        if options.statistics == "f32" and table.narrow:
+        inline_loop_bodies(module, survey)
+        if options.statistics == "f32" and survey.narrow:
             widen_statistics(module)
-            table = FunctionTable(module, options, narrow=survey.narrow)
+        table = FunctionTable(module, options, narrow=survey.narrow)  # of the functions that are left
         rewriter = Rewriter(function, options, table)
         add_scale_arguments(rewriter, selection, options)
         terminator = rewriter.block(function.regions[0].blocks[0])

@@ -12,44 +12,25 @@ and 206 to 209 were run again, 40,000 programs in each type, and found none.
 """
 
 import dataclasses
-import os
 
-import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.execution.element_types import NUMPY_DTYPES
 from scalify_hlo.execution.inputs import recombine
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.options import Rounding, ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
 from tests.graphs.bounds import agreement
+from tests.graphs.drawing import SETTINGS, options, same_bits_at_scale
 from tests.graphs.graph import Program
 from tests.graphs.programs import F16_EXPONENTS, F32_EXPONENTS, programs
 from tests.support import same_bits
 
-_IN_CI = 1_000
-_EXAMPLES = int(os.environ.get("SCALIFY_PROPERTY_EXAMPLES", _IN_CI))
-SETTINGS = settings(
-    max_examples=_EXAMPLES,
-    deadline=None,
-    derandomize=_EXAMPLES == _IN_CI,
-    database=None,
-    print_blob=False,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
-SMALLEST = float(np.finfo(np.float32).tiny)
 _CONTEXT = make_context()
-_DTYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
-
-options = st.builds(
-    ScalifyOptions,
-    rules=st.sampled_from(("default", "default", "paper")),
-    rounding=st.sampled_from(("down", "down", "nearest", "up")),
-    slack=st.sampled_from((ScalifyOptions().slack, ScalifyOptions().slack, 0.0)),
-)
 
 
 def rewritten(text: str, chosen: ScalifyOptions) -> str:
@@ -62,7 +43,7 @@ def rewritten(text: str, chosen: ScalifyOptions) -> str:
 
 def run_pairs(text: str, program: Program, element: str, scaled: list[bool]) -> list[tuple[np.ndarray, float]]:
     """The results of a rewritten program, recombined in f64, and their scales; predicates as they are, at scale 0."""
-    dtype = _DTYPES[element]
+    dtype = NUMPY_DTYPES[element]
     arrays: list[np.ndarray] = []
     for data, exponent, is_scaled in zip(program.data, program.exponents, scaled, strict=True):
         if is_scaled:
@@ -87,7 +68,7 @@ def run_pairs(text: str, program: Program, element: str, scaled: list[bool]) -> 
 @given(program=programs(F32_EXPONENTS), chosen=options, plain=st.sets(st.integers(0, 3)))
 def test_programs_have_the_same_bits(element: str, program: Program, chosen: ScalifyOptions, plain: set[int]) -> None:
     text = program.text(element)
-    dtype = _DTYPES[element]
+    dtype = NUMPY_DTYPES[element]
     values = [np.ldexp(d, e).astype(dtype) for d, e in zip(program.data, program.exponents, strict=True)]
     expected = interpret(text, values)
     scaled = [i not in plain for i in range(len(values))]
@@ -96,12 +77,7 @@ def test_programs_have_the_same_bits(element: str, program: Program, chosen: Sca
     for node, (got, scale), want in zip(
         program.results, run_pairs(new, program, element, scaled), expected, strict=True
     ):
-        if node.is_float:
-            got = got.astype(dtype)
-        agree = same_bits(got, want)
-        if node.is_float:
-            with np.errstate(invalid="ignore"):
-                agree |= np.abs(got.astype(np.float64) - want) < SMALLEST * scale
+        agree = same_bits_at_scale(got.astype(dtype), scale, want) if node.is_float else same_bits(got, want)
         assert agree.all(), f"{node.name}: {got}, expected {want}\n{text}\n{chosen}\n{new}"
 
 

@@ -14,10 +14,10 @@ from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.signature import pair_arguments
 from scalify_hlo.options import ScalifyOptions
 from tests.graphs.bounds import Bounded, InadmissibleError, Value, agreement
+from tests.graphs.drawing import SETTINGS, options, same_bits_at_scale
 from tests.graphs.graph import Program
 from tests.graphs.programs import F16_EXPONENTS, F32_EXPONENTS, programs
 from tests.support import Rewritten, same_bits
-from tests.test_properties import SETTINGS, SMALLEST, options
 
 _NEAR = (-3, 0, 2, 5)  # exponents of an argument's scales beside that of the program's
 
@@ -65,11 +65,11 @@ def test_f32_programs_with_shaped_scales_have_the_same_bits(
     for node, pair, want in zip(program.results, got, interpret(text, values), strict=True):
         with np.errstate(over="ignore"):
             value = recombine(pair.data, pair.scale).astype(want.dtype)
-        agree = same_bits(value, want)
-        if pair.scale is not None:
+        if pair.scale is None:
+            agree = same_bits(value, want)
+        else:
             assert (np.frexp(pair.scale)[0] == 0.5).all(), f"{node.name}: {pair.scale}\n{rewritten.text}"
-            with np.errstate(invalid="ignore"):
-                agree |= np.abs(value.astype(np.float64) - want) < SMALLEST * pair.scale
+            agree = same_bits_at_scale(value, pair.scale, want)
         assert agree.all(), f"{node.name}: {value}, expected {want}\n{text}\n{dims} {chosen}\n{rewritten.text}"
 
 

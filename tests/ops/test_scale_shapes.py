@@ -229,7 +229,6 @@ func.func public @main(%x: tensor<2x3xf32>) -> tensor<2xf32> {
 
 def test_a_loop_before_any_scale_without_a_shape() -> None:
     """The first scale without one was that of the loop's condition, and what followed the loop was computed of it."""
-
     text = """
 func.func public @main(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
   %p = stablehlo.dot_general %x, %x, contracting_dims = [1] x [1]

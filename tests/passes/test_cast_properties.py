@@ -8,13 +8,12 @@ from scalify_hlo.execution.inputs import Split, recombine
 from scalify_hlo.passes.cast import Cast
 from tests.graphs.bodies import normalise
 from tests.graphs.bounds import agreement
+from tests.graphs.drawing import SETTINGS
 from tests.graphs.graph import Program
 from tests.graphs.programs import F32_EXPONENTS, programs
 from tests.support import Rewritten
-from tests.test_properties import SETTINGS
 
 _CONTEXT = make_context()
-_DTYPES = {"f32": np.float32, "f16": np.float16}
 
 
 def _cast(text: str) -> str:
@@ -32,7 +31,7 @@ def test_programs_cast_to_f16_stay_in_range(program: Program) -> None:
     text = _cast(program.text("f32"))
     rewritten = Rewritten.of(text)
     splits = [
-        Split(data.astype(_DTYPES[spec.element_type]), np.asarray(np.ldexp(1.0, exponent), np.float32))
+        Split(data.astype(spec.dtype), np.asarray(np.ldexp(1.0, exponent), np.float32))
         for data, exponent, spec in zip(program.data, program.exponents, rewritten.original.arguments, strict=True)
     ]
     for node, got in zip(program.results, rewritten.run(splits), strict=True):
