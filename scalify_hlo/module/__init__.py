@@ -1,0 +1,1 @@
+"""What is known of StableHLO programs apart from scales: the traits of operations."""

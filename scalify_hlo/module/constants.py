@@ -1,0 +1,112 @@
+"""Constants as Python numbers: of what all elements equal, or the moments of an array."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.execution.element_types import NUMPY_DTYPES
+from scalify_hlo.moments import Moments
+from scalify_hlo.types import tensor_info
+
+CONSTANT = "stablehlo.constant"
+# A dense constant larger than this is not read: its magnitude stays unknown.
+_LARGEST_READ = 1 << 20
+_FLOATS = ("f64", "f32", "f16", "bf16")
+_LARGEST_INTEGER = 2**53  # up to which f64, in which facts are computed, has them all
+
+UNARY: dict[str, Callable[[float], float]] = {
+    "stablehlo.negate": lambda x: -x,
+    "stablehlo.abs": abs,
+    "stablehlo.sqrt": lambda x: math.sqrt(x) if x >= 0 else math.nan,
+    "stablehlo.rsqrt": lambda x: 1 / math.sqrt(x) if x > 0 else math.inf,
+}
+BINARY: dict[str, Callable[[float, float], float]] = {
+    "stablehlo.add": lambda x, y: x + y,
+    "stablehlo.subtract": lambda x, y: x - y,
+    "stablehlo.multiply": lambda x, y: x * y,
+    "stablehlo.divide": lambda x, y: x / y if y else math.nan,
+    "stablehlo.maximum": lambda x, y: float(np.maximum(x, y)),  # not Python's: NaN is the larger
+    "stablehlo.minimum": lambda x, y: float(np.minimum(x, y)),
+}
+FOLDED: dict[str, Callable[..., float]] = {**UNARY, **BINARY}
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant:
+    """What a dense constant holds.
+
+    splat: the number that all elements equal. moments: of the elements that are finite; None if none of them is other
+    than 0, or if they could not be read.
+    """
+
+    splat: float | None = None
+    moments: Moments | None = None
+    is_read: bool = True
+
+
+def dense_value(constant: ir.Operation) -> ir.DenseElementsAttr | None:
+    """The elements of a constant; None for complex ones, on which the bindings raise, and for resources."""
+    if tensor_info(constant.results[0].type).is_complex:
+        return None
+    attribute = constant.attributes["value"]
+    return attribute if isinstance(attribute, ir.DenseElementsAttr) else None
+
+
+def splat_number(constant: ir.Operation) -> float | int | None:
+    """The number that all elements of a constant are: an int for integers and booleans; None where they differ."""
+    dense = dense_value(constant)
+    if dense is None or not dense.is_splat:
+        return None
+    number = getattr(dense.get_splat_value(), "value", None)
+    return number if isinstance(number, int | float) else None
+
+
+def read_dense(constant: ir.Operation) -> Constant:
+    """A constant's numbers; complex and quantised ones are not read."""
+    number, dense = splat_number(constant), dense_value(constant)
+    if number is not None:
+        return Constant(float(number))
+    info = tensor_info(constant.results[0].type)
+    if dense is None or dense.is_splat or info.element not in ("f32", "f64", "f16") or info.size > _LARGEST_READ:
+        return Constant(is_read=False)
+    array = np.asarray(dense).astype(np.float64)
+    finite = array[np.isfinite(array)]
+    return Constant(moments=moments_of(finite) if finite.any() else None)
+
+
+def moments_of(array: NDArray[np.float64]) -> Moments:
+    """The moments of numbers."""
+    return Moments(float(np.sqrt(np.mean(array**2))), float(np.mean(array)), bool((array >= 0).all()))
+
+
+def moments_of_iota(size: int) -> Moments:
+    """# 0, 1, ..., n-1: mean (n-1)/2, mean square (n-1)(2n-1)/6"""
+    return Moments(math.sqrt((size - 1) * (2 * size - 1) / 6), (size - 1) / 2, True)
+
+
+def rounded(number: float, element: str) -> float | None:
+    """A number as an element type holds it: nearest, of integers toward zero; None where it is not known."""
+    if element in _FLOATS:
+        with np.errstate(over="ignore"):
+            return float(NUMPY_DTYPES[element].type(number))
+    if element in NUMPY_DTYPES and element.startswith(("i", "ui")) and _holds(element, number):
+        return float(math.trunc(number))
+    return None
+
+
+def _holds(element: str, number: float) -> bool:
+    """Whether an integer type has a number, rounded toward zero: otherwise its arithmetic is modular.
+
+    Booleans are never rounded: what is not 0 is true.
+    """
+    if not math.isfinite(number):
+        return False
+    if element == "i1":
+        return number in (0, 1)
+    info = ml_dtypes.iinfo(NUMPY_DTYPES[element])
+    return info.min <= math.trunc(number) <= info.max and abs(number) <= _LARGEST_INTEGER
