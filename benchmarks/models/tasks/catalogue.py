@@ -1,0 +1,58 @@
+"""The tasks by name. Importing this needs none of the libraries that they are written with."""
+
+import dataclasses
+import importlib
+import warnings
+
+from benchmarks.models.tasks.problem import Problem
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A kind of training.
+
+    title: for tables. library, optimiser: what it is written with. module: of this folder. function: in it, makes the
+    `Problem` of a seed. held_out: never looked at while rules are tuned; only its final numbers count.
+    """
+
+    title: str
+    library: str
+    optimiser: str
+    module: str
+    held_out: bool = False
+    function: str = "make"
+
+    def make(self, seed: int) -> Problem:
+        """Raises ImportError where the library is not installed (`pip install 'scalify_hlo[test,libraries]'`)."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of libraries that are older than the jax they are used with
+            module = importlib.import_module(f"benchmarks.models.tasks.{self.module}")
+        problem: Problem = getattr(module, self.function)(seed)
+        return problem
+
+
+TASKS: dict[str, Task] = {
+    "moe": Task("mixture of experts, top 2", "flax.linen", "AdamW, clipping, warm-up", "mixture_of_experts"),
+    "ssm": Task("selective state space", "equinox", "AdamW, masked decay", "state_space"),
+    "rwkv": Task("RWKV-like, scan over time", "jax", "Lion, schedule", "linear_attention"),
+    "flow": Task("normalising flow", "equinox", "Adam, clipping", "normalising_flow"),
+    "vae": Task("VAE, batch norm", "flax.linen", "Adam", "variational_autoencoder"),
+    "graph": Task("graph network", "haiku", "Adam in MultiSteps", "graph_network"),
+    "seq2seq": Task("encoder-decoder, dropout", "flax.nnx", "AdamW, clipping, warm-up", "encoder_decoder"),
+    "contrastive": Task("contrastive, two towers", "equinox", "Muon", "contrastive"),
+    "physics": Task("physics-informed, 2nd derivatives", "equinox", "Adam, schedule", "physics_informed"),
+    "ppo": Task("PPO, epochs of updates in scans", "flax.linen", "Adam, clipping", "policy_optimisation"),
+    "diffusion": Task("diffusion U-Net, typed keys", "flax.linen", "Adam, average of weights", "diffusion"),
+    "recommender": Task("recommender, embedding tables", "jax", "Adagrad, RMSprop", "recommender", held_out=True),
+    "gan": Task("GAN", "equinox", "two Adams", "adversarial", held_out=True),
+    "lora": Task("LoRA, frozen weights", "jax", "AdamW, schedule", "low_rank_adaptation", held_out=True),
+    "convnet": Task("residual network, batch norm", "flax.linen", "NovoGrad, schedule", "convolutional", held_out=True),
+    "convnet-sgd": Task(
+        "residual network, batch norm", "flax.linen", "Nesterov momentum, decay, warm-up", "convolutional",
+        held_out=True, function="make_momentum",
+    ),
+    "scanned": Task(
+        "transformer, scanned layers, remat, accumulation", "jax", "Adafactor", "scanned_transformer", held_out=True
+    ),
+    "schedule-free": Task("regression, large units", "flax.nnx", "schedule-free AdamW", "schedule_free", held_out=True),
+}  # fmt: skip

@@ -1,0 +1,119 @@
+"""The zoo's results as a Markdown table, and how many of the runs are as near to f32 as they should be."""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.models.tasks import TASKS
+from experiments.zoo_run import ROWS
+
+# A run is right when its final loss differs from f32's by at most the largest of these: in the loss's units (nats, or a
+# share of what predicting the mean would have), a share of f32's own loss, and so many times the noise.
+ABSOLUTE, RELATIVE, NOISES = 0.01, 0.01, 3
+_JUDGED = [name for name, row in ROWS.items() if row.precision is not None]
+
+
+def tolerance(runs: dict[str, Any], seed: str) -> float | None:
+    """How far the final loss of a task may be from f32's on the same seed; None without a f32 run.
+
+    The noise is the largest over the seeds: one difference says little about how large differences are.
+    """
+    reference = _final(runs, "f32", seed)
+    if reference is None:
+        return None
+    noise = max((abs(gap) for gap in (_gap(runs, "noise", s) for s in runs["f32"]) if gap is not None), default=0.0)
+    return max(ABSOLUTE, RELATIVE * abs(reference), NOISES * noise)
+
+
+def table(record: dict[str, Any]) -> str:
+    """One line for each task: f32's final loss, then of each row the distance from it, averaged over the seeds.
+
+    Bold: outside of the tolerance. A step number: of the first loss that is not finite.
+    """
+    titles = [row.title for name, row in ROWS.items() if name != "f32"]
+    lines = [f"| task | library, optimiser | f32 | {' | '.join(titles)} |", "|:-|:-|-:|" + "-:|" * len(titles)]
+    for name, task in TASKS.items():
+        runs = record["runs"].get(name)
+        if not runs:
+            continue
+        losses = [loss for seed in runs.get("f32", {}) if (loss := _final(runs, "f32", seed)) is not None]
+        cells = [_cell(runs, row) for row in ROWS if row != "f32"]
+        title = f"{task.title} (`{name}`{', held out' if task.held_out else ''})"
+        f32 = f"{np.mean(losses):.3f}" if losses else "-"
+        lines.append(f"| {title} | {task.library}, {task.optimiser} | {f32} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def summary(record: dict[str, Any]) -> str:
+    """How many runs of the presets are right, of all tasks and of those held out, and the other runs' failures."""
+    lines = ["| tasks | runs | within tolerance | within twice that | not finite | refused | other failures |"]
+    lines.append("|:-|-:|-:|-:|-:|-:|-:|")
+    for title, wanted in (("tuned on", False), ("held out", True)):
+        counts = dict.fromkeys(("runs", "right", "near", "not finite", "refused", "other"), 0)
+        for name, runs in record["runs"].items():
+            if TASKS[name].held_out is wanted:
+                _count(runs, counts)
+        if counts["runs"]:
+            lines.append(f"| {title} | {' | '.join(str(count) for count in counts.values())} |")
+    messages = sorted(_messages(record))
+    if messages:
+        lines += ["", "What was refused or failed otherwise:", "", *(f"- {message}" for message in messages)]
+    return "\n".join(lines)
+
+
+def _count(runs: dict[str, Any], counts: dict[str, int]) -> None:
+    for row in _JUDGED:
+        for seed, run in runs.get(row, {}).items():
+            counts["runs"] += 1
+            if run["failure"]:
+                kind = run["failure"]["kind"]
+                counts[kind if kind in counts else "other"] += 1
+                continue
+            gap, allowed = _gap(runs, row, seed), tolerance(runs, seed)
+            if gap is not None and allowed is not None:
+                counts["right"] += abs(gap) <= allowed
+                counts["near"] += abs(gap) <= 2 * allowed
+
+
+def _messages(record: dict[str, Any]) -> set[str]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for name, runs in record["runs"].items():
+        for row, seeds in runs.items():
+            for run in seeds.values():
+                if run["failure"] and "message" in run["failure"]:
+                    message = f"{run['failure']['kind']}: {run['failure']['message']}"
+                    found.setdefault((name, message), set()).add(row)
+    return {
+        f"`{name}` ({', '.join(row for row in ROWS if row in rows)}): {message[:300]}"
+        for (name, message), rows in found.items()
+    }
+
+
+def _cell(runs: dict[str, Any], row: str) -> str:
+    seeds = runs.get(row)
+    if not seeds:
+        return ""
+    failures = [run["failure"] for run in seeds.values() if run["failure"]]
+    if failures:
+        worst = min(failures, key=lambda f: f.get("step", 0))
+        if worst["kind"] == "not finite":
+            return f"**NaN, {worst['step']}**"
+        return f"**{worst['kind']}**"
+    gaps = {seed: _gap(runs, row, seed) for seed in seeds}
+    known = [gap for gap in gaps.values() if gap is not None]
+    if not known:
+        return f"({np.mean([run['final_loss'] for run in seeds.values()]):.3f})"
+    text = f"{np.mean(known):+.3f}"
+    limits = {seed: tolerance(runs, seed) for seed in seeds}
+    bad = any(gap is not None and abs(gap) > (limits[seed] or 0) for seed, gap in gaps.items())
+    return f"**{text}**" if bad and row != "noise" else text
+
+
+def _final(runs: dict[str, Any], row: str, seed: str) -> float | None:
+    run = runs.get(row, {}).get(seed)
+    return run["final_loss"] if run else None
+
+
+def _gap(runs: dict[str, Any], row: str, seed: str) -> float | None:
+    loss, reference = _final(runs, row, seed), _final(runs, "f32", seed)
+    return None if loss is None or reference is None else loss - reference

@@ -1,0 +1,80 @@
+"""The tasks of `python -m experiments zoo` are training steps, and the command trains them and says what it found."""
+
+import json
+import os
+import pathlib
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.models.tasks import TASKS
+from experiments import zoo, zoo_report
+
+
+@pytest.mark.filterwarnings("ignore")  # of libraries that are older than jax
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_is_a_step_that_returns_its_state(name: str) -> None:
+    pytest.importorskip("optax", reason="optax is not installed")
+    pytest.importorskip(TASKS[name].library.split(".")[0], reason="not installed")
+    problem = TASKS[name].make(0)
+    state, loss = jax.eval_shape(problem.step, problem.state, problem.batch(0))
+    assert loss.shape == () and loss.dtype == np.float32
+    assert jax.tree.structure(state) == jax.tree.structure(problem.state)
+    for new, old in zip(jax.tree.leaves(state), jax.tree.leaves(problem.state), strict=True):
+        assert (new.shape, new.dtype) == (np.shape(old), old.dtype)
+    for first, again in zip(jax.tree.leaves(problem.batch(1)), jax.tree.leaves(problem.batch(1)), strict=True):
+        np.testing.assert_array_equal(first, again)
+
+
+def test_the_command_trains_rows_and_goes_on_where_it_was(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("optax", reason="optax is not installed")
+    out = tmp_path / "zoo.json"
+    arguments = ["--tasks=recommender", "--rows=f32,fp16", "--seeds=0", "--steps=3", f"--out={out}"]
+    done = CliRunner().invoke(zoo.main, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    runs = json.loads(out.read_text())["runs"]["recommender"]
+    f32, fp16 = (runs[row]["0"] for row in ("f32", "fp16"))
+    assert f32["failure"] is None and fp16["failure"] is None
+    assert fp16["final_loss"] == pytest.approx(f32["final_loss"], abs=0.01)
+    os.utime(out, (0, 0))
+    done = CliRunner().invoke(zoo.main, arguments, catch_exceptions=False)
+    assert out.stat().st_mtime == 0 and "held out | 1 | 1 | 1 | 0 | 0 | 0" in done.output
+    done = CliRunner().invoke(zoo.main, [*arguments, "--steps=4"])
+    assert done.exit_code == 2 and "has runs of 3 steps, not 4" in done.output
+
+
+def test_a_process_that_dies_is_the_result_of_its_row_only(tmp_path: pathlib.Path, monkeypatch: Any) -> None:
+    """The trained process is one that answers for a row, then dies at the next."""
+    script = tmp_path / "run.sh"
+    script.write_text(
+        '#!/bin/sh\ncase "$4" in *f32*) echo \'{"row": "f32", "seed": 0}\'; echo broken >&2; exit 3;; esac\n'
+        'echo \'{"row": "fp8", "seed": 0}\'\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setattr(zoo.sys, "executable", str(script))
+    results = list(zoo.run("vae", ["f32", "fp16", "fp8"], ["0"], 1, 60))
+    assert [result["row"] for result in results] == ["f32", "fp16", "fp8"]
+    assert results[1]["failure"] == {"kind": "crash", "message": "exit status 3: broken"}
+
+
+def test_the_table_shows_what_is_wrong() -> None:
+    def of(loss: float | None, **failure: Any) -> Any:
+        return {"final_loss": loss, "failure": failure or None}
+
+    runs = {
+        "f32": {"0": of(1.0), "1": of(2.0)},
+        "noise": {"0": of(1.01), "1": of(2.0)},
+        "plain-f16": {"0": of(None, kind="not finite", step=3), "1": of(2.0)},
+        "bf16": {"0": of(1.029), "1": of(2.0)},
+        "fp16": {"0": of(1.05), "1": of(2.0)},
+        "fp8": {"0": of(None, kind="refused", message="no state")},
+    }
+    assert zoo_report.tolerance(runs, "1") == pytest.approx(0.03)  # three times the noise of the other seed
+    record = {"runs": {"vae": runs}}
+    row = zoo_report.table(record).splitlines()[-1]
+    assert row.endswith("| 1.500 | +0.005 | **NaN, 3** |  | +0.014 | **+0.025** |  | **refused** |  |")
+    text = zoo_report.summary(record)
+    assert "| tuned on | 5 | 3 | 4 | 0 | 1 | 0 |" in text and "- `vae` (fp8): refused: no state" in text
