@@ -19,6 +19,7 @@ from typing import Any, Literal
 from scalify_hlo.aot.targets import Target
 from scalify_hlo.bindings import gpu_compile_only_devices, ir, xla_client
 from scalify_hlo.errors import ScalifyError
+from scalify_hlo.execution.memory import Memory
 
 _PACKAGES = ("jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 # Who multiplies matrices: NVIDIA's library, or kernels that XLA generates. Without a GPU there is no autotuner to
@@ -42,21 +43,6 @@ dnn_version_info {{ major: 9 minor: 10 }}
 runtime_version {{ major: 12 minor: 8 patch: 0 }}
 device_description_str: "{gpu.description}"
 """
-
-
-@dataclasses.dataclass(frozen=True)
-class Memory:
-    """Device memory of a compiled program, in bytes. Aliased bytes are in both arguments and results."""
-
-    arguments: int
-    results: int
-    aliased: int
-    temporary: int
-
-    @property
-    def peak(self) -> int:
-        """What the program needs while it runs."""
-        return self.arguments + self.results - self.aliased + self.temporary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,10 +79,7 @@ def compile_for(module: ir.Module, target: Target, *, gemm: Gemm = "cublas") -> 
     except Exception as error:  # jaxlib raises RuntimeError subclasses that differ between versions
         raise ScalifyError(f"XLA does not compile the module for {target.description}: {error}") from error
     seconds = time.perf_counter() - start
-    stats = executable.get_compiled_memory_stats()
-    memory = Memory(
-        stats.argument_size_in_bytes, stats.output_size_in_bytes, stats.alias_size_in_bytes, stats.temp_size_in_bytes
-    )
+    memory = Memory.of(executable)
     text = "\n".join(hlo.to_string() for hlo in executable.hlo_modules())
     return CompiledProgram(target, text, memory, seconds)
 

@@ -1,6 +1,7 @@
 """Reading optimised HLO text: computations, instructions, and what runs as a kernel of its own."""
 
 import dataclasses
+import functools
 import math
 import re
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ _CALLED = re.compile(r"(?:calls|body|condition|to_apply|true_computation|false_c
 _BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
 _TRIP_COUNT = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+_PARAMETER = re.compile(r"\s*(\d+)\s*$")
 _TARGET = re.compile(r'custom_call_target="([^"]*)"')
 
 # Instructions that cost nothing at run time, and those that only call other computations.
@@ -35,12 +37,13 @@ class Instruction:
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     operands: tuple[str, ...]
     attributes: str
+    literal: str = ""  # what stands between the parentheses
 
     @property
     def op_name(self) -> str:
         """The name stack in the metadata; empty where there is none."""
         found = _OP_NAME.search(self.attributes)
-        return found.group(1) if found else ""
+        return found.group(1).replace("\\'", "'").replace('\\"', '"') if found else ""
 
     @property
     def custom_call_target(self) -> str:
@@ -62,6 +65,12 @@ class Instruction:
         return int(found.group(1)) if found else 1
 
     @property
+    def parameter(self) -> int:
+        """The number of a parameter; -1 for another instruction."""
+        found = _PARAMETER.match(self.literal)
+        return int(found.group(1)) if found and self.opcode == "parameter" else -1
+
+    @property
     def size_in_bytes(self) -> int:
         """Size of the result, without the scratch memory that a library call asks for."""
         shapes = self.shapes
@@ -76,6 +85,11 @@ class Program:
 
     computations: dict[str, dict[str, Instruction]]
     entry: str
+
+    @functools.cached_property
+    def home(self) -> dict[str, str]:
+        """The computation that each instruction stands in, by name."""
+        return {instruction.name: name for name, instruction in self.instructions()}
 
     def instructions(self) -> Iterator[tuple[str, Instruction]]:
         """Every instruction with the name of its computation."""
@@ -99,8 +113,26 @@ class Program:
                 for called in instruction.called:
                     yield from self._kernels(called, runs)
             elif instruction.opcode not in _FREE and not instruction.opcode.endswith("-done"):
-                read = sum(members[name].size_in_bytes for name in instruction.operands if name in members)
-                yield instruction, times, read + instruction.size_in_bytes
+                yield instruction, times, self._traffic(instruction, members)
+
+    def _traffic(self, kernel: Instruction, members: dict[str, Instruction]) -> int:
+        """Bytes that one run of a kernel reads and writes: of a buffer that it slices or updates in place, the slice.
+
+        A fused scan reads one slice of each stacked operand and writes one of each stacked result in an iteration, not
+        the buffers that its operands and results are.
+        """
+        body = self.computations.get(kernel.called[0], {}) if kernel.opcode == "fusion" and kernel.called else {}
+        parameters = {each.parameter: name for name, each in body.items() if each.opcode == "parameter"}
+        if not body and kernel.opcode != "custom-call":  # an instruction outside a fusion is its own body
+            body = {**{name: members[name] for name in kernel.operands if name in members}, kernel.name: kernel}
+            parameters = dict(enumerate(kernel.operands))
+        read = 0
+        for index, operand in enumerate(kernel.operands):
+            if operand in members:
+                read += _read(parameters.get(index, ""), members[operand].size_in_bytes, body)
+        root = list(body.values())[-1:]
+        saved = sum(_not_written(each, body) for last in root for each in _results(last, body))
+        return read + kernel.size_in_bytes - saved
 
 
 def parse(text: str) -> Program:
@@ -134,7 +166,43 @@ def _instruction(name: str, rest: str) -> Instruction | None:
         tuple((element, _dims(dims)) for element, dims in _ARRAY.findall(rest[:end])),
         tuple(_OPERAND.findall(rest[opening:closing])),
         rest[closing + 1 :],
+        rest[opening + 1 : closing],
     )
+
+
+def _results(root: Instruction, body: dict[str, Instruction]) -> list[Instruction]:
+    if root.opcode == "tuple":
+        return [body[name] for name in root.operands if name in body]
+    return [root]
+
+
+def _updated(instruction: Instruction, body: dict[str, Instruction]) -> Instruction | None:
+    """The in-place update that a result is, perhaps seen as another shape."""
+    while instruction.opcode in ("bitcast", "copy") and instruction.operands and instruction.operands[0] in body:
+        instruction = body[instruction.operands[0]]
+    return instruction if instruction.opcode == "dynamic-update-slice" else None
+
+
+def _not_written(result: Instruction, body: dict[str, Instruction]) -> int:
+    """Bytes of a result that stay as they are, where it is a buffer updated in place."""
+    update = _updated(result, body)
+    if update is None or len(update.operands) < 2 or update.operands[1] not in body:
+        return 0
+    return result.size_in_bytes - body[update.operands[1]].size_in_bytes
+
+
+def _read(name: str, size: int, body: dict[str, Instruction]) -> int:
+    """Bytes that a body reads of its parameter of some size: all, where not all readers are known to take a slice."""
+    readers = [each for each in body.values() if name in each.operands]
+    total = 0
+    for reader in readers:
+        if reader.opcode in ("dynamic-slice", "slice", "gather") and reader.operands[0] == name:
+            total += reader.size_in_bytes
+        elif reader.opcode == "bitcast":
+            total += _read(reader.name, size, body)
+        elif not (reader.opcode == "dynamic-update-slice" and name not in reader.operands[1:]):
+            return size
+    return min(total, size) if readers else size
 
 
 def _closing(text: str, start: int) -> int:

@@ -14,20 +14,19 @@ from scalify_hlo.analysis.name_stack import own_name
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.aot.compiler import CompiledProgram, Gemm, Memory, compile_for
 from scalify_hlo.aot.hlo_text import Instruction, Program, parse
+from scalify_hlo.aot.products import is_gemm
 from scalify_hlo.aot.targets import Target
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.types import tensor_info
 
 _MARK = re.compile(r"scalify\.(product|reader)\.(\d+)")
-_TRITON_GEMM = re.compile(r"__triton\w*gemm")
 # What may become part of a product, when it reads one.
 _ABSORBED = ("stablehlo.transpose", "stablehlo.reshape", "stablehlo.convert", "stablehlo.multiply", "stablehlo.add")
 Verdict = Literal["fp8 gemm", "gemm", "no gemm", "removed"]
 Requirement = Literal["converted", "linear", "all"]
 
 _OCP = ("f8E4M3FN", "f8E5M2")
-_GEMM_CALLS = ("__cublas", "__op$block_scaled_dot")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +123,7 @@ def _report(products: list[MatrixProduct], compiled: CompiledProgram, gemm: Gemm
         ),
         kernels=sum(times for _, times, _ in kernels),
         kernels_in_text=len({kernel.name for kernel, _, _ in kernels}),
-        gemms=sum(times for kernel, times, _ in kernels if _is_gemm(kernel)),
+        gemms=sum(times for kernel, times, _ in kernels if is_gemm(kernel)),
         bytes_accessed=sum(times * size for _, times, size in kernels),
         memory=compiled.memory,
         hlo_lines=compiled.text.count("\n") + 1,
@@ -138,7 +137,7 @@ def _instructions_by_product(program: Program) -> dict[int, list[tuple[Instructi
     for computation, instruction in program.instructions():
         members = program.computations[computation]
         for kind, mark in _MARK.findall(instruction.op_name):
-            if kind == "reader" and not (_is_gemm(instruction) or instruction.opcode == "dot"):
+            if kind == "reader" and not (is_gemm(instruction) or instruction.opcode == "dot"):
                 continue
             operands = [members[name] for name in instruction.operands[:2] if name in members]
             types = " x ".join(operand.shapes[0][0] for operand in operands if operand.shapes)
@@ -186,7 +185,7 @@ def _best(instructions: list[tuple[Instruction, str]]) -> _Outcome:
         size = math.prod(instruction.shapes[0][1]) if instruction.shapes else 0
         if called.endswith("$f8"):
             outcomes.append(_Outcome("fp8 gemm", called, types, size))
-        elif called.startswith(_GEMM_CALLS):
+        elif called and is_gemm(instruction):
             outcomes.append(_Outcome("gemm", called, types, size))
         elif instruction.opcode == "dot":
             verdict: Verdict = "fp8 gemm" if types.count("f8") == 2 else "gemm"
@@ -214,10 +213,6 @@ def _judge(index: int, product: MatrixProduct, outcome: _Outcome, target: Target
 
 def _is_vector(product: MatrixProduct) -> bool:
     return min(product.lhs.free_size, product.rhs.free_size) == 1
-
-
-def _is_gemm(kernel: Instruction) -> bool:
-    return kernel.custom_call_target.startswith(_GEMM_CALLS) or bool(_TRITON_GEMM.search(kernel.attributes))
 
 
 def _reason(product: MatrixProduct, outcome: _Outcome, target: Target) -> str:

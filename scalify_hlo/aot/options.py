@@ -1,4 +1,4 @@
-"""Options of `scalify-fp8-lint`."""
+"""Options of `scalify-fp8-lint` and `scalify-cost`."""
 
 import dataclasses
 from typing import Literal
@@ -15,3 +15,15 @@ class LintOptions:
     # Exit with status 1 unless these products are FP8 GEMMs: those with an FP8 operand ("converted"), those of
     # linear layers but embedding and head ("linear"), or all.
     require: Literal["none", "converted", "linear", "all"] = "none"
+
+
+@dataclasses.dataclass(frozen=True)
+class CostOptions:
+    """What is compared, and for which machine. Every field has a `--flag` of the same name."""
+
+    # The GPU to compile for, or this machine's processor.
+    target: Literal["h200", "b200", "a100", "h100", "l40s", "cpu"] = "h200"
+    # What the rewritten program is compared with: the program as it is, or converted to bf16 without scales.
+    baseline: Literal["original", "bf16"] = "original"
+    # Count INPUT alone, as it is: a program that is rewritten already, or is not to be.
+    only: bool = False

@@ -1,0 +1,150 @@
+"""Factors of what is scattered into zeros: they go to the updates.
+
+# c scatter(0, i, u) = scatter(0, i, c u), for bodies that add or replace
+
+A scatter is a kernel of its own, which nothing is fused into. A factor behind it is another pass over the whole result,
+and hides that the result is only added to something: XLA scatters into that directly (a loss's gradient, one number of
+each row of the logits, into softmax's). Powers of two change no bit.
+"""
+
+from collections.abc import Iterator
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
+
+_BY_POSITION = ("stablehlo.reshape", "stablehlo.transpose")
+
+
+def move_factors_to_updates(module: ir.Module) -> None:
+    """Rewrite products of scatters in place, also of those that a private function returns."""
+    functions = {
+        ir.StringAttr(op.attributes["sym_name"]).value: op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    }
+    for op in list(_operations(module.operation)):
+        if op.name == "stablehlo.scatter":
+            if _scatters_into_zeros(op):
+                _move(op, 2)
+        elif op.name == "func.call" and len(op.results) == 1:
+            callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+            index = None if callee is None else _linear_argument(callee)
+            if index is not None:
+                _move(op, index)
+
+
+def _operations(op: ir.Operation) -> Iterator[ir.Operation]:
+    for region in op.regions:
+        for block in region:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _operations(inner.operation)
+
+
+def _move(op: ir.Operation, index: int) -> None:
+    """Multiply operand `index` by the factor that the result's only user multiplies it by."""
+    result = op.results[0]
+    users = [use.owner.operation for use in result.uses]
+    update = op.operands[index]
+    info = tensor_info(result.type)
+    if len(users) != 1 or users[0].name not in ("stablehlo.multiply", "stablehlo.divide") or info.is_narrow:
+        return
+    user = users[0]
+    factors = [operand for operand in user.operands if operand != result]
+    updated = tensor_info(update.type)
+    if len(factors) != 1 or (user.operands[0] != result and user.name == "stablehlo.divide"):
+        return
+    if not info.is_static or not updated.is_static or not info.is_float or updated.size >= info.size:
+        return
+    if user.operation.block != op.block:
+        return
+    factor = _scalar(factors[0])
+    if factor is None:
+        return
+    with ir.InsertionPoint(user), op.location:
+        shape = list(updated.shape)
+        type_ = ir.RankedTensorType.get(shape, ir.RankedTensorType(result.type).element_type)
+        if isinstance(factor, ir.DenseElementsAttr):
+            splat = ir.DenseElementsAttr.get_splat(type_, factor.get_splat_value())
+            full = ir.Operation.create("stablehlo.constant", [type_], [], {"value": splat}).results[0]
+        else:
+            nowhere = {"broadcast_dimensions": ir.DenseI64ArrayAttr.get([])}
+            full = ir.Operation.create("stablehlo.broadcast_in_dim", [type_], [factor], nowhere).results[0]
+        scaled = ir.Operation.create(user.name, [type_], [update, full]).results[0]
+    # The factor may be computed after the scatter, whose only reader this is.
+    op.move_before(user)
+    scaled.owner.move_before(op)
+    full.owner.move_before(scaled.owner)
+    op.operands[index] = scaled
+    user.results[0].replace_all_uses_with(result)
+    user.erase()
+
+
+def _scalar(value: ir.Value) -> ir.Value | ir.DenseElementsAttr | None:
+    """The one number that a full tensor repeats, as a value of rank 0 or a constant; None if it is none."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    op = owner.operation
+    if op.name == "stablehlo.constant":
+        attribute = op.attributes["value"]
+        return attribute if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat else None
+    if op.name == "stablehlo.broadcast_in_dim" and tensor_info(op.operands[0].type).rank == 0:
+        return op.operands[0]
+    return None
+
+
+def _scatters_into_zeros(op: ir.Operation) -> bool:
+    """Whether a scatter writes to zeros, and adds or replaces."""
+    if len(op.operands) != 3 or not _is_zero(op.operands[0]):
+        return False
+    body = [each.operation for each in op.regions[0].blocks[0].operations]
+    arguments = list(op.regions[0].blocks[0].arguments)
+    returned = body[-1].operands[0]
+    if len(body) == 1:
+        return returned == arguments[1]
+    adds = len(body) == 2 and body[0].name == "stablehlo.add" and returned == body[0].results[0]
+    return adds and sorted(map(hash, body[0].operands)) == sorted(map(hash, arguments))
+
+
+def _is_zero(value: ir.Value) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return False
+    op = owner.operation
+    if op.name in ("stablehlo.broadcast_in_dim", *_BY_POSITION):
+        return _is_zero(op.operands[0])
+    if op.name != "stablehlo.constant" or not tensor_info(value.type).is_float:
+        return False
+    attribute = op.attributes["value"]
+    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
+        return False
+    return ir.FloatAttr(attribute.get_splat_value()).value == 0
+
+
+def _linear_argument(function: ir.Operation) -> int | None:
+    """The argument that a function scatters into zeros, if that is all it returns and uses the argument for."""
+    if not function.regions[0].blocks:
+        return None
+    block = function.regions[0].blocks[0]
+    returned = list(block.operations)[-1].operation
+    if returned.name != "func.return" or len(returned.operands) != 1:
+        return None
+    value = returned.operands[0]
+    while True:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return None
+        op = owner.operation
+        if len(list(value.uses)) != 1:
+            return None
+        if op.name == "stablehlo.scatter" and _scatters_into_zeros(op):
+            update = op.operands[2]
+            while not isinstance(update.owner, ir.Block) and update.owner.operation.name in _BY_POSITION:
+                update = update.owner.operation.operands[0]
+            if not isinstance(update.owner, ir.Block) or len(list(update.uses)) != 1:
+                return None
+            return ir.BlockArgument(update).arg_number
+        if op.name not in _BY_POSITION:
+            return None
+        value = op.operands[0]

@@ -1,0 +1,105 @@
+"""Exact numbers of kernels on an H200, of small training steps before and after: what costs one more is seen here."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from scalify_hlo import rewrite_module
+from scalify_hlo.aot.cost import Cost, measure_cost
+from scalify_hlo.bindings import ir, make_context
+from tests.aot.extra import needs_compiler
+from tests.test_packed_scales import APART, training_step
+
+Step = Callable[[Any, Any], Any]
+
+
+def _momentum(loss: Callable[[Any, Any], jax.Array]) -> Step:
+    def step(state: Any, batch: Any) -> Any:
+        w, m = state
+        m = jax.tree.map(lambda m, g: 0.875 * m + g, m, jax.grad(loss)(w, batch))
+        return jax.tree.map(lambda w, m: w - 0.125 * m, w, m), m
+
+    return step
+
+
+def _softmax(w: Any, batch: Any) -> jax.Array:
+    x, labels = batch
+    logits = x @ w["a"]
+    chosen = jnp.take_along_axis(logits, labels[:, None], axis=-1)
+    return jnp.mean(jax.nn.logsumexp(logits, axis=-1) - chosen[:, 0])
+
+
+def _normalised(w: Any, batch: Any) -> jax.Array:
+    x = batch @ w["a"]
+    x = (x - jnp.mean(x, -1, keepdims=True)) * jax.lax.rsqrt(jnp.var(x, -1, keepdims=True) + 1e-5)
+    return jnp.mean((jax.nn.gelu(x * w["gain"]) @ w["b"]) ** 2)
+
+
+def _convolution(w: Any, batch: Any) -> jax.Array:
+    x = jax.lax.conv_general_dilated(batch, w["kernel"], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return jnp.mean((jnp.mean(jax.nn.relu(x), (1, 2)) @ w["head"]) ** 2)
+
+
+def _recurrence(w: Any, batch: Any) -> jax.Array:
+    def cell(h: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:
+        return jnp.tanh(x @ w["in"] + h @ w["hidden"]), None
+
+    return jnp.mean(jax.lax.scan(cell, jnp.zeros((8, 16)), batch)[0] ** 2)
+
+
+def _embedding(w: Any, batch: Any) -> jax.Array:
+    return jnp.mean((w["table"][batch] @ w["a"]) ** 2)
+
+
+def _zeros(**shapes: tuple[int, ...]) -> dict[str, np.ndarray]:
+    return {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+
+
+PROGRAMS: dict[str, tuple[Any, Any, Any]] = {
+    "softmax": (_softmax, _zeros(a=(32, 64)), (np.zeros((16, 32), np.float32), np.zeros(16, np.int32))),
+    "normalised": (_normalised, _zeros(a=(32, 64), gain=(64,), b=(64, 16)), np.zeros((16, 32), np.float32)),
+    "convolution": (_convolution, _zeros(kernel=(3, 3, 8, 16), head=(16, 8)), np.zeros((2, 8, 8, 8), np.float32)),
+    "recurrence": (_recurrence, _zeros(**{"in": (16, 16), "hidden": (16, 16)}), np.zeros((10, 8, 16), np.float32)),
+    "embedding": (_embedding, _zeros(table=(64, 32), a=(32, 16)), np.zeros((4, 8), np.int32)),
+}
+# (kernels, scalar kernels and copies), original and rewritten, in f32.
+COUNTS = {
+    "softmax": ((8, 0), (8, 1)),
+    "normalised": ((13, 0), (14, 0)),
+    "convolution": ((11, 0), (13, 0)),
+    "recurrence": ((178, 42), (247, 78)),
+    "embedding": ((9, 0), (10, 0)),
+}
+
+
+def counts(cost: Cost) -> tuple[int, int]:
+    return cost.kernels, cost.scalar_kernels + cost.copies
+
+
+def text_of(name: str) -> str:
+    loss, w, batch = PROGRAMS[name]
+    return jax.export.export(jax.jit(_momentum(loss)))((w, w), batch).mlir_module()
+
+
+def measured(text: str) -> Cost:
+    with make_context():
+        return measure_cost(ir.Module.parse(text), "h200").cost
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_kernels_of_a_step_before_and_after(name: str) -> None:
+    text = text_of(name)
+    assert (counts(measured(text)), counts(measured(rewrite_module(text)))) == COUNTS[name]
+
+
+@needs_compiler
+def test_scalar_kernels_do_not_grow_with_the_number_of_tensors() -> None:
+    """Twenty tensors of state: apart, a kernel for the new scale of each weight; together, none."""
+    text = training_step()
+    found = [counts(measured(each)) for each in (text, rewrite_module(text, APART), rewrite_module(text))]
+    assert found == [(33, 0), (48, 15), (30, 0)]

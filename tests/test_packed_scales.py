@@ -1,0 +1,76 @@
+"""Scales of arguments and results in vectors: the same numbers. How many kernels: tests/aot/test_cost_counts.py."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from scalify_hlo import ScalifyOptions, rewrite_module
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.execution.interpreter import interpret
+
+APART = ScalifyOptions(vector_scales=False)
+LAYERS = 5
+SHAPES = ((8, 8), (8,)) * LAYERS
+
+
+def training_step(dynamic: bool = False) -> str:
+    """Momentum on a network: four tensors of state for each layer."""
+
+    def loss(w: list[jax.Array], x: jax.Array) -> jax.Array:
+        for i in range(0, len(w), 2):
+            x = jnp.tanh(x @ w[i] + w[i + 1])
+            if dynamic:
+                x = x / jnp.sqrt(jnp.mean(x**2))
+        return jnp.mean(x**2)
+
+    def step(w: list[jax.Array], m: list[jax.Array], x: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
+        m = jax.tree.map(lambda m, g: 0.75 * m + g, m, jax.grad(loss)(w, x))
+        return jax.tree.map(lambda w, m: w - 0.125 * m, w, m), m
+
+    state = [np.zeros(shape, np.float32) for shape in SHAPES]
+    return jax.export.export(jax.jit(step))(state, state, np.zeros((4, 8), np.float32)).mlir_module()
+
+
+def run(text: str) -> list[np.ndarray]:
+    generator = np.random.default_rng(0)
+    arrays: list[np.ndarray] = []
+    for i, shape in enumerate((*SHAPES, *SHAPES, (4, 8))):
+        arrays += [generator.normal(size=shape).astype(np.float32), np.float32(2.0 ** (i % 5 - 2))]
+    return interpret(text, arrays)
+
+
+def test_results_are_the_same_bits() -> None:
+    # On the interpreter: XLA multiplies and adds in one rounding where it fuses the two.
+    text = training_step()
+    together, apart = rewrite_module(text), rewrite_module(text, APART)
+    assert together.count("optimization_barrier") == 2 and "optimization_barrier" not in apart
+    for a, b in zip(run(together), run(apart), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_every_scale_of_a_result_leaves_through_the_vector() -> None:
+    rewritten = rewrite_module(training_step())
+    returned = re.findall(r"(?m)^    return (.*) : ", rewritten)[0].split(", ")
+    for scale in returned[1::2]:
+        assert re.search(rf"{re.escape(scale)} = stablehlo.maximum %\w+, %\w+ : tensor<f32>", rewritten)
+    assert f"tensor<{len(SHAPES) * 2}xf32>" in rewritten
+
+
+def test_few_scales_are_left_alone() -> None:
+    text = """func.func @main(%a: tensor<4xf16>, %b: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = stablehlo.add %a, %b : tensor<4xf16>
+  return %0 : tensor<4xf16>
+}"""
+    assert rewrite_module(text) == rewrite_module(text, APART)
+
+
+def test_what_follows_from_statistics_of_data_waits_for_nothing_else() -> None:
+    """A quotient by a root mean square is no scale of arguments: its arithmetic stays behind the reduction."""
+    rewritten = rewrite_module(training_step(dynamic=True))
+    with make_context():
+        module = ir.Module.parse(rewritten)
+        module.operation.verify()
+    start = rewritten[: rewritten.index("optimization_barrier")]
+    assert "stablehlo.reduce(" not in start and "stablehlo.dot_general" not in start
