@@ -1,0 +1,101 @@
+"""The weights of a program without a backward pass, found by data flow.
+
+A weight is what is contracted with activations and not computed from them: an argument of the public function that,
+past operations which only move or convert it, is one side of a matrix product or the kernel of a convolution, or the
+table that a gather takes rows of by computed indices. Of a product of two arguments, `x @ w`, the one is the weight
+that the other products, or the other arguments of the same tree, show to be one; where nothing shows it, the right one.
+
+What the program writes to or hands on (a KV cache) is no weight. Weights that are frozen into a program are constants
+that stand in the same places.
+"""
+
+import re
+
+from scalify_hlo.analysis.calls import CallGraph, defining_op, program_order, terminator, walk
+from scalify_hlo.analysis.origins import Origin, Origins
+from scalify_hlo.bindings import ir
+from scalify_hlo.globs import dotted
+from scalify_hlo.types import tensor_info
+
+_PRODUCTS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution")
+_TABLES = ("stablehlo.gather", "stablehlo.dynamic_gather")
+
+
+def find_weights(module: ir.Module, main: str) -> set[int]:
+    """Indices of the arguments of the function `main` that are weights: float tensors of rank 2 and more."""
+    return _Finder(CallGraph(module), main).weights
+
+
+def frozen_weights(module: ir.Module, main: str) -> list[ir.Operation]:
+    """The constants of the function `main` that are weights: dense float tensors of rank 2 and more."""
+    finder = _Finder(CallGraph(module), main)
+    function = CallGraph(module).functions[main]
+    inside = {op.results[0] for op in walk(function) if op.name == "stablehlo.constant"}
+    return [value.owner.operation for value in finder.constants if value in inside]
+
+
+class _Finder:
+    def __init__(self, calls: CallGraph, main: str):
+        self.body = calls.body(main)
+        self.weights: set[int] = set()
+        self.constants: dict[ir.Value, None] = {}
+        origins = Origins(calls)
+        returned = {self._argument(origins.of(value)) for value in terminator(self.body).operands if _is_tensor(value)}
+        both: list[tuple[int, int]] = []
+        for op in program_order(calls):
+            if op.name in _PRODUCTS:
+                sides = [origins.of(operand) for operand in op.operands]
+                frozen = [side.root for side in sides if _is_frozen(side.root)]
+                self.constants |= dict.fromkeys(frozen if len(frozen) == 1 else [])
+                left, right = (self._argument(side) for side in sides)
+                if op.name == "stablehlo.convolution":
+                    left = None
+                if left is not None and right is not None:
+                    both.append((left, right))
+                elif not frozen:  # an argument beside a frozen weight is an input
+                    self.weights |= {each for each in (left, right) if each is not None}
+            elif op.name in _TABLES and _is_tensor(op.operands[0]):
+                origin = origins.of(op.operands[0])
+                table = self._argument(origin)
+                self.weights |= set() if table is None else {table}
+                self.constants |= dict.fromkeys([origin.root] if _is_frozen(origin.root) else [])
+        self._decide(both)
+        self.weights -= {each for each in returned if each is not None}
+
+    def _argument(self, origin: Origin) -> int | None:
+        """The argument of the public function that a value is, moved or converted; None for what is computed."""
+        root = origin.root
+        if not isinstance(root, ir.BlockArgument) or ir.BlockArgument(root).owner != self.body:
+            return None
+        return ir.BlockArgument(root).arg_number if _is_tensor(root) else None
+
+    def _decide(self, both: list[tuple[int, int]]) -> None:
+        """Of products of two arguments, which is the weight: the one beside known weights, else the right one."""
+        trees = {self._tree(index) for index in self.weights}
+        for left, right in both:
+            known = [each in self.weights or self._tree(each) in trees for each in (left, right)]
+            if known == [True, True]:
+                self.weights |= {left, right}
+            else:
+                self.weights.add(left if known == [True, False] else right)
+
+    def _tree(self, index: int) -> str:
+        """The tree that an argument belongs to by its name: `params` of `params['blocks'][0]`; "" for a leaf."""
+        location = self.body.arguments[index].location
+        name = dotted(location.name_str) if isinstance(location, ir.NameLoc) else ""
+        head, dot, _ = re.sub(r"^args\.", "args", name).partition(".")
+        return head if dot else f"{name}#{index}"
+
+
+def _is_frozen(value: ir.Value) -> bool:
+    """Whether a value is a constant of many different numbers."""
+    op = defining_op(value)
+    if op is None or op.name != "stablehlo.constant" or not _is_tensor(value):
+        return False
+    attribute = op.attributes["value"]
+    return isinstance(attribute, ir.DenseElementsAttr) and not attribute.is_splat
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    info = tensor_info(value.type)
+    return info.is_float and info.rank >= 2

@@ -1,0 +1,299 @@
+"""`scalify-fold-scales`: arithmetic of constants that scales are made of is done at compile time.
+
+What scale arithmetic is left in a module whose scales are pinned is arithmetic of constants: rank-0 numbers, and small
+tensors of one number for each channel. MLIR's `canonicalize` does not fold StableHLO's arithmetic, so this pass does,
+in the operations' own element types, rounding as they would. Then
+- a number repeated to the shape of a tensor becomes a splat constant of that shape,
+- a multiplication or division by 1 is the other operand,
+- `x * 2^a * 2^b` is one multiplication where the type has the range of f32: powers of two commute with rounding,
+- a carried value of a loop that each iteration returns as the constant that it entered as is that constant.
+
+It changes nothing else, and never folds tensors of the size of data.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from scalify_hlo.analysis.calls import CallGraph, terminator, walk
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic
+from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.types import TensorInfo, tensor_info
+
+# Constants of more elements are data.
+_LARGEST = 1 << 14
+_RANGE_OF_F32 = 127
+
+_UNARY: dict[str, Callable[[Array], Any]] = {
+    "negate": np.negative,
+    "abs": np.abs,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: np.asarray(1, x.dtype) / np.sqrt(x),
+    "exponential": np.exp,
+    "log": np.log,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "not": np.invert,
+    "is_finite": np.isfinite,
+    "optimization_barrier": lambda x: x,
+}
+_BINARY: dict[str, Callable[[Array, Array], Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "power": np.power,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+_COMPARE: dict[str, Callable[[Array, Array], Any]] = {
+    "EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater, "GE": np.greater_equal,
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class FoldScales(Pass):
+    """Do at compile time what scale arithmetic is arithmetic of constants."""
+
+    name: ClassVar[str] = "scalify-fold-scales"
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        """Folds in place and says how much."""
+        with module.context, ir.Location.unknown(module.context):
+            count = fold_scales(module)
+        remarks.append(Diagnostic(f"{self.name}: {count} operations of scales computed at compile time", "", "remark"))
+
+
+def fold_scales(module: ir.Module) -> int:
+    """Fold arithmetic of small constants in every function; the number of operations that are gone."""
+    folder = _Folder()
+    for function in CallGraph(module).functions.values():
+        folder.block(function.regions[0].blocks[0])
+        folder.erase_dead(function)
+    return folder.count
+
+
+class _Folder:
+    def __init__(self) -> None:
+        self.known: dict[ir.Value, Array] = {}  # small constants
+        self.count = 0
+
+    def block(self, block: ir.Block) -> None:
+        """Fold a block and the regions in it, in program order."""
+        for child in list(block.operations):
+            op = child.operation
+            if op.name == "stablehlo.constant":
+                self._constant(op)
+            elif op.name == "stablehlo.while":
+                self._loop(op)
+            elif len(op.regions):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self.block(inner)
+            elif len(op.results) == 1:
+                self._operation(op)
+
+    def _constant(self, op: ir.Operation) -> None:
+        info = tensor_info(op.results[0].type)
+        attribute = op.attributes["value"]
+        if info.element not in NUMPY_DTYPES or info.is_complex or not isinstance(attribute, ir.DenseElementsAttr):
+            return
+        if attribute.is_splat:
+            element = attribute.get_splat_value()
+            number = getattr(element, "value", None)
+            if isinstance(number, (int, float)):
+                self.known[op.results[0]] = np.broadcast_to(np.asarray(number).astype(_dtype(info)), info.shape)
+        elif info.size <= _LARGEST and info.element in ("f32", "f64", "i32", "i1"):
+            self.known[op.results[0]] = np.asarray(attribute).reshape(info.shape)
+
+    def _operation(self, op: ir.Operation) -> None:
+        result = op.results[0]
+        values = [self.known.get(operand) for operand in op.operands]
+        if op.operands and all(value is not None for value in values):
+            with np.errstate(all="ignore"):
+                found = _computed(op, [value for value in values if value is not None])
+            if found is not None and (tensor_info(result.type).size <= _LARGEST or _is_splat(found)):
+                return self._replace(op, found)
+        name = op.name.removeprefix("stablehlo.")
+        if name in ("multiply", "divide"):
+            self._scaling(op, name, values)
+        elif name == "optimization_barrier" and len(op.operands) == 1 and values[0] is not None:
+            self._replace_by(op, op.operands[0])
+        return None
+
+    def _scaling(self, op: ir.Operation, name: str, values: list[Array | None]) -> None:
+        """x * 1, x / 1; x * 2^a * 2^b."""
+        for i in (1,) if name == "divide" else (0, 1):
+            factor = values[i]
+            if factor is None or not _is_splat(factor):
+                continue
+            number = float(factor.flat[0])
+            if number == 1 and op.operands[1 - i].type == op.results[0].type:
+                return self._replace_by(op, op.operands[1 - i])
+            return self._merge(op, i, number if name == "multiply" else 1 / number if number else 0.0)
+        return None
+
+    def _merge(self, op: ir.Operation, i: int, number: float) -> None:
+        # (x 2^a) 2^b = x 2^(a + b)
+        x, info = op.operands[1 - i], tensor_info(op.results[0].type)
+        owner = x.owner.operation if isinstance(x, ir.OpResult) else None
+        if owner is None or owner.name != "stablehlo.multiply" or info.element not in ("f32", "f64", "bf16"):
+            return None
+        if not _is_power_of_two(number) or sum(1 for _ in x.uses) != 1:
+            return None
+        for j in (0, 1):
+            inner = self.known.get(owner.operands[j])
+            if inner is None or not _is_splat(inner) or not _is_power_of_two(float(inner.flat[0])):
+                continue
+            product = number * float(inner.flat[0])
+            if abs(math.log2(abs(product))) >= _RANGE_OF_F32 - 1:
+                return None
+            with ir.InsertionPoint(op), op.location:
+                factor = _emit(op.results[0].type, np.broadcast_to(np.asarray(product, _dtype(info)), info.shape))
+                self.known[factor] = np.broadcast_to(np.asarray(product, _dtype(info)), info.shape)
+                merged = ir.Operation.create(
+                    "stablehlo.multiply", [op.results[0].type], [owner.operands[1 - j], factor]
+                ).results[0]
+            self._replace_by(op, merged)
+            owner.erase()
+            return self._scaling(merged.owner.operation, "multiply", [None, self.known[factor]])
+        return None
+
+    def _loop(self, op: ir.Operation) -> None:
+        condition, body = (region.blocks[0] for region in op.regions)
+        while self._fix_carried(op, condition, body):
+            pass
+        self.block(condition)
+        self.block(body)
+        while self._fix_carried(op, condition, body):
+            self.block(condition)
+            self.block(body)
+
+    def _fix_carried(self, op: ir.Operation, condition: ir.Block, body: ir.Block) -> bool:
+        """Put constants in place of carried values that never change; whether there were some."""
+        last, changed = terminator(body), False
+        for i, (operand, returned) in enumerate(zip(op.operands, last.operands, strict=True)):
+            found = self.known.get(operand)
+            if found is None or found.size > _LARGEST or not self._returns(returned, body.arguments[i], found):
+                continue
+            for block in (condition, body):
+                argument = block.arguments[i]
+                if not any(use.owner.operation != last for use in argument.uses):
+                    continue
+                with ir.InsertionPoint.at_block_begin(block), op.location:
+                    constant = _emit(argument.type, found)
+                self.known[constant] = found
+                argument.replace_all_uses_with(constant)
+                changed = True
+            last.operands[i] = body.arguments[i]
+            if any(True for _ in op.results[i].uses):
+                with ir.InsertionPoint(op), op.location:
+                    constant = _emit(operand.type, found)
+                self.known[constant] = found
+                op.results[i].replace_all_uses_with(constant)
+                changed = True
+        return changed
+
+    def _returns(self, returned: ir.Value, argument: ir.Value, entering: Array) -> bool:
+        known = self.known.get(returned)
+        return returned == argument or (known is not None and np.array_equal(known, entering))
+
+    def _replace(self, op: ir.Operation, found: Array) -> None:
+        with ir.InsertionPoint(op), op.location:
+            constant = _emit(op.results[0].type, found)
+        self.known[constant] = found
+        self._replace_by(op, constant)
+
+    def _replace_by(self, op: ir.Operation, value: ir.Value) -> None:
+        op.results[0].replace_all_uses_with(value)
+        self.known.pop(op.results[0], None)
+        op.erase()
+        self.count += 1
+
+    def erase_dead(self, function: ir.Operation) -> None:
+        """Erase constants and operations without effects that nobody reads any more."""
+        for op in reversed(list(walk(function))):
+            unread = not any(True for result in op.results for _ in result.uses)
+            pure = op.name == "stablehlo.constant" or op.name.removeprefix("stablehlo.") in _FOLDED
+            if unread and pure and len(op.results) == 1:
+                self.known.pop(op.results[0], None)
+                op.erase()
+
+
+_FOLDED = {*_UNARY, *_BINARY, "compare", "select", "convert", "reshape", "broadcast_in_dim", "bitcast_convert"}
+
+
+def _computed(op: ir.Operation, values: list[Array]) -> Array | None:
+    """What an operation makes of constants; None where that is not known."""
+    name, info = op.name.removeprefix("stablehlo."), tensor_info(op.results[0].type)
+    if not info.is_static or info.element not in NUMPY_DTYPES or info.is_complex:
+        return None
+    dtype = _dtype(info)
+    if name in _UNARY and len(values) == 1:
+        return np.asarray(_UNARY[name](values[0])).astype(dtype)
+    if name in _BINARY:
+        if name == "divide" and not info.is_float:
+            return None
+        return np.asarray(_BINARY[name](*values)).astype(dtype)
+    match name:
+        case "compare":
+            direction = str(op.attributes["comparison_direction"]).rstrip(">").split()[-1]
+            return np.asarray(_COMPARE[direction](*values))
+        case "select":
+            return np.where(np.broadcast_to(values[0], info.shape), values[1], values[2]).astype(dtype)
+        case "convert":
+            return _converted(values[0], info)
+        case "reshape":
+            return values[0].reshape(info.shape)
+        case "broadcast_in_dim":
+            dims = list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))
+            shape = [values[0].shape[dims.index(d)] if d in dims else 1 for d in range(info.rank)]
+            order = sorted(range(len(dims)), key=lambda i: dims[i])
+            return np.broadcast_to(values[0].transpose(order).reshape(shape), info.shape)
+        case "bitcast_convert" if values[0].dtype.itemsize == dtype.itemsize:
+            return np.ascontiguousarray(values[0]).reshape(info.shape).view(dtype)
+        case _:
+            return None
+
+
+def _converted(value: Array, info: TensorInfo) -> Array | None:
+    """A conversion of numbers that StableHLO and NumPy round alike: between floats, and to floats."""
+    if info.element == "i1":
+        return value != 0
+    if not info.is_float and value.dtype.kind not in "iub":
+        return None
+    return value.astype(_dtype(info))
+
+
+def _dtype(info: TensorInfo) -> "np.dtype[Any]":
+    return NUMPY_DTYPES[info.element]
+
+
+def _is_splat(value: Array) -> bool:
+    return value.size > 0 and bool((value == value.flat[0]).all())
+
+
+def _is_power_of_two(number: float) -> bool:
+    return math.isfinite(number) and number > 0 and math.frexp(number)[0] == 0.5
+
+
+def _emit(type_: ir.Type, value: Array) -> ir.Value:
+    """A constant at the current insertion point."""
+    info = tensor_info(type_)
+    if _is_splat(value):
+        number, element = value.flat[0], ir.RankedTensorType(type_).element_type
+        scalar = ir.FloatAttr.get(element, float(number)) if info.is_float else ir.IntegerAttr.get(element, int(number))
+        attribute = ir.DenseElementsAttr.get_splat(type_, scalar)
+    else:
+        raw = np.ascontiguousarray(value)
+        raw = np.packbits(raw, axis=None, bitorder="little") if info.element == "i1" else raw
+        attribute = ir.DenseElementsAttr.get(raw.view(np.uint8) if raw.dtype.kind == "V" else raw, type=type_)
+    return ir.Operation.create("stablehlo.constant", [type_], attributes={"value": attribute}).results[0]

@@ -1,0 +1,111 @@
+"""Weights that are frozen into a program as constants: `scalify-lift-weights` and `scalify-embed-weights`.
+
+A constant has one type and no scale, so that a narrow one could not hold what the wide one did. Between the two passes
+frozen weights are arguments, data and scale like any other weight; the first takes them out of the program, before the
+precision is chosen, and the second puts them back in the type in which they are stored, with scales known at compile
+time.
+"""
+
+import dataclasses
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from scalify_hlo.analysis.update import find_update
+from scalify_hlo.analysis.weights import frozen_weights
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic
+from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
+from scalify_hlo.passes import emission as emit
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.fold_scales import fold_scales
+from scalify_hlo.selection import attributes_of
+from scalify_hlo.signature import public_function
+from scalify_hlo.types import LARGEST, tensor_info
+
+# Attribute of an argument that stands for a constant: its value.
+_VALUE = "scalify.value"
+
+
+@dataclasses.dataclass(frozen=True)
+class LiftWeights(Pass):
+    """Make arguments of the weights that are frozen into a program, until scalify-embed-weights."""
+
+    name: ClassVar[str] = "scalify-lift-weights"
+
+    # Constants of fewer elements stay what they are.
+    least: int = 256
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        """Adds arguments to the public function, in place, where the program has no backward pass."""
+        with module.context, ir.Location.unknown(module.context):
+            main = public_function(module)
+            name = ir.StringAttr(main.attributes["sym_name"]).value
+            if find_update(module, name).trains:
+                return
+            body = main.regions[0].blocks[0]
+            attributes = attributes_of(main, "arg_attrs", len(body.arguments))
+            lifted = [op for op in frozen_weights(module, name) if tensor_info(op.results[0].type).size >= self.least]
+            for i, op in enumerate(lifted):
+                argument = body.add_argument(op.results[0].type, ir.Location.name(f"constant.{i}", op.location))
+                attributes.append({_VALUE: op.attributes["value"]})
+                op.results[0].replace_all_uses_with(argument)
+                op.erase()
+            _set_signature(main, attributes)
+        if lifted:
+            remarks.append(Diagnostic(f"{self.name}: {len(lifted)} weights are constants of the program", "", "remark"))
+
+
+@dataclasses.dataclass(frozen=True)
+class EmbedWeights(Pass):
+    """Put back what scalify-lift-weights took out, as data in the type of the argument, at scales that fit them."""
+
+    name: ClassVar[str] = "scalify-embed-weights"
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:  # noqa: ARG002
+        """Replaces arguments by constants in place."""
+        with module.context, ir.Location.unknown(module.context):
+            main = public_function(module)
+            body = main.regions[0].blocks[0]
+            attributes = attributes_of(main, "arg_attrs", len(body.arguments))
+            lifted = [i for i, own in enumerate(attributes) if _VALUE in own]
+            for i in reversed(lifted):
+                value = np.asarray(ir.DenseElementsAttr(attributes[i][_VALUE])).astype(np.float64)
+                arguments = list(body.arguments)
+                paired = "scalify.role" in attributes[i]
+                scale = 2.0 ** _exponent(value) if paired else 1.0
+                with ir.InsertionPoint.at_block_begin(body), arguments[i].location:
+                    arguments[i].replace_all_uses_with(_constant(arguments[i].type, value / scale))
+                    if paired:
+                        arguments[i + 1].replace_all_uses_with(emit.splat(arguments[i + 1].type, scale))
+                for j in (i + 1, i) if paired else (i,):
+                    body.erase_argument(j)
+                    del attributes[j]
+            _set_signature(main, attributes)
+            if lifted:
+                fold_scales(module)
+
+
+def _set_signature(main: ir.Operation, attributes: list[dict[str, ir.Attribute]]) -> None:
+    arguments = [argument.type for argument in main.regions[0].blocks[0].arguments]
+    results = list(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
+    main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(arguments, results))
+    if any(attributes):
+        main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
+    elif "arg_attrs" in main.attributes:
+        del main.attributes["arg_attrs"]
+
+
+def _exponent(value: Array) -> int:
+    mean_square = float(np.mean(value[np.isfinite(value)] ** 2)) if value.size else 0.0
+    return round(math.log2(mean_square) / 2) if mean_square > 0 else 0
+
+
+def _constant(type_: ir.Type, value: Array) -> ir.Value:
+    """A constant of a type, its numbers clamped to the type's range."""
+    element = tensor_info(type_).element
+    largest = LARGEST.get(element, math.inf)
+    data: Any = np.clip(value, -largest, largest).astype(NUMPY_DTYPES[element])
+    attribute = ir.DenseElementsAttr.get(np.ascontiguousarray(data).view(f"u{data.itemsize}"), type=type_)
+    return emit.op("constant", type_, value=attribute)

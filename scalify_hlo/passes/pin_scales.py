@@ -1,0 +1,258 @@
+"""`scalify-pin-scales`: specialises a rewritten module to given scales of its arguments. Runs last.
+
+Scales that go in as numbers make all scale arithmetic arithmetic of constants, which is then done at compile time
+(`scalify-fold-scales`): the pinned module carries data only.
+
+- State and weights, the arguments that `scalify-cast` marked, are handed over as data; the attribute `scalify.scale` of
+  the argument says at which scale.
+- Other arguments are handed over as plain values, as to the original program, and divided by their scale first.
+- A result for which the file has a scale (new state) is returned as data at that scale, any other as a plain value.
+
+The file is what `scalify-calibrate` writes: JSON with `arguments` and `results`, each from a name to a power of two, or
+to nested lists of them in the shape of the scale.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from scalify_hlo.analysis.calls import defining_op, terminator
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.execution.element_types import Array
+from scalify_hlo.passes import emission as emit
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.cast import STATE
+from scalify_hlo.passes.fold_scales import fold_scales
+from scalify_hlo.scales_file import ScalesFile, read_scales
+from scalify_hlo.selection import argument_names, attributes_of
+from scalify_hlo.signature import ALIASING, ROLE, public_function
+from scalify_hlo.types import tensor_info
+
+# Attribute of an argument or result that is data: the scale that it is pinned to.
+PINNED = "scalify.scale"
+_NAME = "scalify.name"
+
+
+@dataclasses.dataclass(frozen=True)
+class PinScales(Pass):
+    """Specialise a rewritten module to the scales in a file: what is left has no scale arithmetic."""
+
+    name: ClassVar[str] = "scalify-pin-scales"
+
+    # The scales: a JSON file that scalify-calibrate wrote.
+    file: str = ""
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        """Pins in place. Raises ScalifyError for a file that cannot be read, and for every scale that is missing,
+        belongs to nothing, or has a shape or size that does not fit."""
+        if not self.file:
+            raise ScalifyError(f"{self.name}: give the scales, file=scales.json (scalify-calibrate writes one)")
+        count = pin_scales(module, read_scales(self.file), self.file)
+        remarks.append(Diagnostic(f"{self.name}: {count} scales pinned", "", "remark"))
+
+
+def pin_scales(module: ir.Module, scales: ScalesFile, where: str = "scales") -> int:
+    """Pin the arguments of `module`, rewritten, to `scales`; how many there were. Raises ScalifyError."""
+    with module.context, ir.Location.unknown(module.context):
+        main = public_function(module)
+        count = _pin_arguments(main, scales.arguments, where)
+        fold_scales(module)
+        _pin_results(main, scales.results, where)
+        fold_scales(module)
+    return count
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _pin_arguments(main: ir.Operation, scales: Mapping[str, Array], where: str) -> int:
+    body = main.regions[0].blocks[0]
+    arguments, names = list(body.arguments), argument_names(main)
+    attributes = attributes_of(main, "arg_attrs", len(arguments))
+    paired = [i for i in range(len(arguments)) if _role(attributes[i]) == "data"]
+    _check_names(scales, [names[i] for i in paired], "argument", where)
+    problems: list[Diagnostic] = []
+    for i in paired:
+        data, scale = arguments[i], arguments[i + 1]
+        number = scales.get(names[i])
+        if number is None:
+            problems.append(Diagnostic(f"no scale for argument '{names[i]}'; calibrate the module again", where))
+        elif not _fits(number, scale):
+            problems.append(
+                Diagnostic(
+                    f"the scale of argument '{names[i]}' has shape {list(number.shape)}, not {scale.type}", where
+                )
+            )
+        else:
+            attributes[i].pop(ROLE)
+            if STATE in attributes[i]:
+                attributes[i][PINNED] = _attribute(number)
+            with ir.InsertionPoint.at_block_begin(body), data.location:
+                scale.replace_all_uses_with(_constant(scale.type, number))
+                if STATE not in attributes[i]:
+                    _divide_first(data, number)
+    if problems:
+        raise ScalifyError(problems)
+    for own, name in zip(attributes, names, strict=True):
+        own.setdefault(_NAME, ir.StringAttr.get(name))  # text keeps no locations, and weights are found by name
+    for i in reversed(paired):
+        body.erase_argument(i + 1)
+        del attributes[i + 1]
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
+    return len(paired)
+
+
+def _divide_first(value: ir.Value, scale: Array) -> None:
+    """Let the readers of a plain argument have its data, value / scale."""
+    if (scale == 1).all():
+        return
+    readers = [(use.owner.operation, use.operand_number) for use in value.uses]
+    data = _times(value, 1 / scale)
+    for reader, i in readers:
+        reader.operands[i] = data
+
+
+# --- results ------------------------------------------------------------------------------------------------------
+
+
+def _pin_results(main: ir.Operation, scales: Mapping[str, Array], where: str) -> None:
+    body = main.regions[0].blocks[0]
+    last = terminator(body)
+    attributes = attributes_of(main, "res_attrs", len(last.operands))
+    paired = [i for i in range(len(last.operands)) if _role(attributes[i]) == "data"]
+    names = [result_name(attributes[i], i) for i in range(len(attributes))]
+    _check_names(scales, [names[i] for i in paired], "result", where)
+    operands: list[ir.Value] = []
+    kept: list[dict[str, ir.Attribute]] = []
+    moved: dict[int, int] = {}
+    skip = False
+    for i, value in enumerate(list(last.operands)):
+        if skip:
+            skip = False
+            continue
+        moved[i] = len(operands)
+        if i in paired:
+            skip = True
+            attributes[i].pop(ROLE)
+            with ir.InsertionPoint(last), last.location:
+                value = _result(value, last.operands[i + 1], scales.get(names[i]))
+            if names[i] in scales:
+                attributes[i][PINNED] = _attribute(scales[names[i]])
+        operands.append(value)
+        kept.append(attributes[i])
+    ir.Operation.create(last.name, [], operands, loc=last.location, ip=ir.InsertionPoint(last))
+    last.erase()
+    type_ = ir.FunctionType.get([a.type for a in body.arguments], [value.type for value in operands])
+    main.attributes["function_type"] = ir.TypeAttr.get(type_)
+    if "res_attrs" in main.attributes:
+        main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
+    _move_aliases(main, moved)
+
+
+def _result(data: ir.Value, scale: ir.Value, pinned: Array | None) -> ir.Value:
+    """data * scale, or data * (scale / pinned)."""
+    known = _number(scale)
+    if known is not None:
+        factor = known if pinned is None else known / pinned
+        return data if factor == 1 else _times(data, np.asarray(factor))
+    if pinned is not None:
+        scale = emit.op("multiply", scale.type, scale, _constant(scale.type, 1 / pinned))
+    wide = emit.convert(data, "f32")
+    factor = emit.convert(scale, "f32")
+    if tensor_info(factor.type).rank == 0:
+        factor = emit.broadcast(factor, wide)
+    else:
+        dims = ir.DenseI64ArrayAttr.get(list(range(tensor_info(wide.type).rank)))
+        factor = emit.op("broadcast_in_dim", wide.type, factor, broadcast_dimensions=dims)
+    return emit.convert(emit.op("multiply", wide.type, wide, factor), tensor_info(data.type).element)
+
+
+def result_name(attributes: Mapping[str, ir.Attribute], index: int) -> str:
+    """`jax.result_info` of a result, else `result<i>`."""
+    info = attributes.get("jax.result_info")
+    text = ir.StringAttr(info).value if info is not None else ""
+    return text or f"result{index}"
+
+
+def _move_aliases(main: ir.Operation, moved: Mapping[int, int]) -> None:
+    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
+    i32 = ir.IntegerType.get_signless(32)
+    for attribute in attributes:
+        if ALIASING in attribute:
+            index = ir.IntegerAttr(attribute[ALIASING]).value
+            attribute[ALIASING] = ir.IntegerAttr.get(i32, moved.get(index, index))
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------
+
+
+def _times(value: ir.Value, factor: Array) -> ir.Value:
+    """A tensor times a number or a broadcast tensor of numbers: in f32, then in the type it had."""
+    wide = emit.convert(value, "f32")
+    type_ = ir.RankedTensorType(wide.type)
+    if factor.ndim == 0:
+        numbers = emit.splat(type_, float(factor))
+    else:
+        small = _constant(emit.tensor_type(factor.shape, "f32"), factor)
+        dims = ir.DenseI64ArrayAttr.get(list(range(factor.ndim)))
+        numbers = emit.op("broadcast_in_dim", type_, small, broadcast_dimensions=dims)
+    return emit.convert(emit.op("multiply", type_, wide, numbers), tensor_info(value.type).element)
+
+
+def _constant(type_: ir.Type, number: Array) -> ir.Value:
+    if number.ndim == 0:
+        return emit.splat(type_, float(number))
+    attribute = ir.DenseElementsAttr.get(np.ascontiguousarray(number, np.float32), type=type_)
+    return emit.op("constant", type_, value=attribute)
+
+
+def _number(value: ir.Value) -> float | None:
+    """The number that a constant scale is."""
+    op = defining_op(value)
+    attribute = op.attributes["value"] if op is not None and op.name == "stablehlo.constant" else None
+    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
+        return None
+    number: Any = attribute.get_splat_value()
+    return float(number.value)
+
+
+def _attribute(number: Array) -> ir.Attribute:
+    f32 = ir.F32Type.get()
+    if number.ndim == 0:
+        return ir.FloatAttr.get(f32, float(number))
+    return ir.DenseElementsAttr.get(np.ascontiguousarray(number, np.float32))
+
+
+def _role(attributes: Mapping[str, ir.Attribute]) -> str:
+    return ir.StringAttr(attributes[ROLE]).value if ROLE in attributes else ""
+
+
+def _fits(number: Array, scale: ir.Value) -> bool:
+    return number.ndim == 0 or tuple(number.shape) == tensor_info(scale.type).shape
+
+
+def _check_names(scales: Mapping[str, Array], names: list[str], what: str, where: str) -> None:
+    known = set(names)
+    problems = [
+        Diagnostic(f"there is no scaled {what} '{name}'; the names are {', '.join(names[:8])}", where)
+        for name in scales
+        if name not in known
+    ]
+    problems += [
+        Diagnostic(
+            f"the scale of {what} '{name}' is {number}: a power of two is needed, between 2^-126 and 2^127", where
+        )
+        for name, number in scales.items()
+        if not all(_is_scale(each) for each in np.ravel(number))
+    ]
+    if problems:
+        raise ScalifyError(problems)
+
+
+def _is_scale(number: float) -> bool:
+    return math.isfinite(number) and number > 0 and math.frexp(number)[0] == 0.5

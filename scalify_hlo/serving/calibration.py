@@ -1,0 +1,211 @@
+"""Choosing scales by what tensors are on sample inputs: what `scalify-calibrate` does.
+
+Measured are the arguments of the public function, and, in a program that is brought to FP8, the operands of its FP8
+products. All other scales follow from the arguments' by the rules, at compile time, once these are numbers.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from scalify_hlo.analysis.update import find_update
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import ScalifyError
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.element_types import Array, is_float_array
+from scalify_hlo.execution.inputs import Split, rewritten_arguments
+from scalify_hlo.execution.modules import clone
+from scalify_hlo.execution.signature import Pairing, Signature, check_arrays, entry_signature, pair_arguments
+from scalify_hlo.health import read_health
+from scalify_hlo.health_layout import FIRST_EXPONENT
+from scalify_hlo.marks import ScaledTensor, mark_tensors
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
+from scalify_hlo.passes.instrument import Instrument
+from scalify_hlo.passes.pin_scales import result_name
+from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify
+from scalify_hlo.passes.scalify import Scalify
+from scalify_hlo.scales_file import Method, ScalesFile, TensorStatistics
+from scalify_hlo.selection import argument_names, attributes_of
+from scalify_hlo.signature import public_function
+
+# Operands of FP8 products are divided by a power of two only where their data are further than this (log2) from where
+# the method wants them: each division is an operation on data, and E4M3 has 17 binades.
+_NEAR = 3
+# The largest number of E4M3, the FP8 type with the smallest range.
+_LARGEST = 448.0
+# The share of magnitudes that `percentile` lets saturate.
+_CUT_OFF = 1e-4
+
+
+class Calibration:
+    """Scales for the arguments of a module and the operands of its FP8 products, from batches of inputs.
+
+    module: the program as written, before any pass; it is not changed. precision: as of `scalify-opt --precision`.
+    method: what of a tensor becomes 1 (`rms`), or stays below E4M3's largest number (`amax`: all of it; `percentile`:
+    all but one in 10,000). No method lets more saturate than `percentile`.
+
+    Arguments are measured in `arguments`; their scales must be known before data can be, so `operands` comes after.
+    """
+
+    def __init__(self, module: ir.Module, precision: Precision | None = None, method: Method = "rms"):
+        self.original = module
+        self.precision = precision
+        self.method: Method = method
+        self.signature = entry_signature(module)
+        self.scales = ScalesFile(method=method, precision=str(precision or ""))
+        self._names = argument_names(public_function(module))
+        types = ScalifyOptions().scaled_types
+        self._floats = [i for i, spec in enumerate(self.signature.arguments) if spec.element_type in types]
+
+    def resume(self, earlier: ScalesFile) -> None:
+        """Go on from the scales of an earlier calibration. Raises ScalifyError where it was one of something else."""
+        mine = (self.method, str(self.precision or ""), sorted(self._names[i] for i in self._floats))
+        theirs = (earlier.method, earlier.precision, sorted(earlier.arguments))
+        if mine != theirs:
+            raise ScalifyError("the scales to go on from have another method, precision or arguments: calibrate anew")
+        self.scales = earlier
+
+    def arguments(self, batches: Iterable[Sequence[Array]]) -> None:
+        """Measure the arguments over batches (one array for each argument each) and choose their scales.
+
+        Raises ScalifyError where arrays do not fit, or hold no finite number.
+        """
+        found = {i: TensorStatistics() for i in self._floats}
+        last: dict[int, Array] = {}  # weights are the same array in every batch
+        for arrays in batches:
+            check_arrays(self.signature.arguments, arrays)
+            for i in self._floats:
+                if arrays[i] is not last.get(i):
+                    last[i] = arrays[i]
+                    found[i] = found[i].merged(statistics_of(arrays[i]))
+        for i, each in found.items():
+            self.scales.statistics[self._names[i]] = each
+            self.scales.arguments[self._names[i]] = np.asarray(2.0 ** exponent(each, self.method), np.float32)
+        self._results()
+
+    def _results(self) -> None:
+        """New state comes out at the scale that it goes in with."""
+        main = public_function(self.original)
+        with self.original.context, ir.Location.unknown(self.original.context):
+            state = find_update(self.original, ir.StringAttr(main.attributes["sym_name"]).value).state
+        attributes = attributes_of(main, "res_attrs", len(self.signature.results))
+        for argument, result in state.items():
+            if self._names[argument] in self.scales.arguments:
+                self.scales.results[result_name(attributes[result], result)] = self.scales.arguments[
+                    self._names[argument]
+                ]
+
+    # --- operands of FP8 products ---------------------------------------------------------------------------------
+
+    def prepare(self) -> "OperandProbe | None":
+        """The rewritten program with statistics of what will be rounded to FP8; None where nothing will be."""
+        if self.precision is None:
+            return None
+        before, after = passes_around_scalify(self.precision)
+        products = next((each for each in after if isinstance(each, FP8Dots)), None)
+        if products is None:
+            return None
+        module = clone(self.original)
+        for each in (LiftWeights(), *before, Scalify()):
+            each.apply(module, [])
+        with module.context, ir.Location.unknown(module.context):
+            operands = products.calibrated_operands(module)
+            if not operands:
+                return None
+            mark_tensors([ScaledTensor(name, value) for name, value in operands.items()])
+        EmbedWeights().apply(module, [])
+        signature = entry_signature(module)
+        Instrument(movements=True).apply(module, [])
+        return OperandProbe(self, module, signature, pair_arguments(self.signature, signature, narrowed=True))
+
+    def operands(self, batches: Iterable[Sequence[Array]]) -> None:
+        """Measure the operands of FP8 products over batches and choose their scales."""
+        probe = self.prepare()
+        for arrays in batches:
+            if probe is not None:
+                probe.measure(arrays)
+            self.scales.batches += 1
+        self.choose_operands()
+
+    def choose_operands(self) -> None:
+        """The operands' scales, from what has been measured of them."""
+        for name, found in self.scales.statistics.items():
+            if name in self.scales.arguments:
+                continue
+            wanted = exponent(found, self.method)
+            saturates = found.amax > _LARGEST and _exponent_of_cut_off(found) > math.log2(_LARGEST)
+            if abs(wanted) > _NEAR or saturates:
+                self.scales.operands[name] = 2.0**wanted
+
+
+class OperandProbe:
+    """A compiled program that returns statistics of the operands of its FP8 products."""
+
+    def __init__(
+        self, calibration: Calibration, module: ir.Module, signature: Signature, pairings: tuple[Pairing, ...]
+    ):
+        self._calibration = calibration
+        self._module = module
+        self._signature = signature
+        self._pairings = pairings
+        self._run = xla.compile(module)
+
+    def measure(self, arrays: Sequence[Array]) -> None:
+        """Run one batch and add what was seen. Raises ScalifyError where arrays do not fit."""
+        calibration = self._calibration
+        check_arrays(calibration.signature.arguments, arrays)
+        names = argument_names(public_function(calibration.original))
+        splits: list[Split] = []
+        for name, array, pairing in zip(names, arrays, self._pairings, strict=True):
+            scale = calibration.scales.arguments.get(name) if pairing.scale is not None else None
+            if scale is None:
+                splits.append(Split(array, None))
+                continue
+            dtype = self._signature.arguments[pairing.data].dtype
+            splits.append(Split((array.astype(np.float64) / scale).astype(dtype), np.asarray(scale)))
+        results = self._run(rewritten_arguments(splits, self._pairings, self._signature))
+        known = calibration.scales.statistics
+        for tensor in read_health(self._module, results):
+            # Names are followed by the source position.
+            name = tensor.name.split(" ")[0]
+            histogram = {FIRST_EXPONENT + i: count for i, count in enumerate(tensor.histogram) if count}
+            found = TensorStatistics(tensor.elements, tensor.mean_square, tensor.amax, histogram)
+            known[name] = known.get(name, TensorStatistics()).merged(found)
+
+
+def statistics_of(array: Array) -> TensorStatistics:
+    """Statistics of the finite elements of a float array."""
+    if not is_float_array(array):
+        raise ScalifyError(f"an array of {array.dtype} has no statistics: only floats are scaled")
+    values = np.abs(array.astype(np.float64).ravel())
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return TensorStatistics()
+    exponents, counts = np.unique(np.floor(np.log2(values[values > 0])).astype(int), return_counts=True)
+    histogram = {int(e): int(n) for e, n in zip(exponents, counts, strict=True)}
+    return TensorStatistics(values.size, float(np.mean(values**2)), float(values.max()), histogram)
+
+
+def exponent(found: TensorStatistics, method: Method) -> int:
+    """log2 of the scale for a tensor. 0 for zeros."""
+    if not found.amax or not math.isfinite(found.mean_square):
+        return 0
+    cut_off = _exponent_of_cut_off(found)
+    if method == "rms":
+        wanted = round(math.log2(found.mean_square) / 2)
+        return max(wanted, math.ceil(cut_off - math.log2(_LARGEST)))
+    largest = math.log2(found.amax) if method == "amax" else cut_off
+    return math.ceil(largest - math.log2(_LARGEST))
+
+
+def _exponent_of_cut_off(found: TensorStatistics) -> float:
+    """log2 of a magnitude that at most one in 10,000 elements exceeds."""
+    above, largest = 0, math.log2(found.amax)
+    for power in sorted(found.histogram, reverse=True):
+        if above + found.histogram[power] > _CUT_OFF * found.elements:
+            return min(float(power + 1), largest)
+        above += found.histogram[power]
+    return largest

@@ -1,0 +1,150 @@
+"""What serving in low precision loses, on the user's inputs: result by result, against the program in f64.
+
+The rounding that every form of a program has is told from what a precision costs by comparing all of them, the original
+and plain casts of it included, with the same exact results.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import ScalifyError
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.element_types import Array, is_float_array
+from scalify_hlo.execution.modules import clone
+from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
+from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.passes.cast import Cast
+from scalify_hlo.serving.packing import pack, pinned_arguments
+
+Run = Callable[[Sequence[Array]], list[Array]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+    """How far a float result is from the exact one, over all batches.
+
+    error: |got - exact| / |exact|, by norm. cosine: of the two. agreement: share of rows whose largest element is the
+    same; divergence: mean Kullback-Leibler divergence, in nats, of the rows' softmax. These two are NaN for results
+    that have no rows of scores. finite: whether all elements are finite that are so in the exact result.
+    """
+
+    form: str
+    result: str
+    error: float
+    cosine: float
+    agreement: float
+    divergence: float
+    finite: bool
+
+
+def compare(
+    original: ir.Module, served: ir.Module, batches: Sequence[Sequence[Array]], scores: Sequence[int] | None = None
+) -> list[Loss]:
+    """Losses of `original` in f32, cast to bf16 and to f16 as it stands, and of `served`, on batches of inputs.
+
+    served: a pinned module: the original's arguments, its weights as data. scores: results whose rows are scores
+    (logits); by default float results of rank 2 and more with at least 4 elements in a row.
+
+    Raises ScalifyError where a module cannot be run or the arrays do not fit.
+    """
+    signature = entry_signature(original)
+    exact = xla.compile(promote_to_f64(original))
+    forms: dict[str, Run] = {"as written": xla.compile(original)}
+    for name in ("bf16", "fp16"):
+        forms[f"cast to {name.replace('fp', 'f')}"] = _cast_run(original, name)
+    forms["served"] = _served_run(served, [spec.name for spec in signature.arguments])
+    sums: dict[tuple[str, int], _Sums] = {}
+    for arrays in batches:
+        ideal = exact(promote_arrays(list(arrays)))
+        for form, run in forms.items():
+            for i, (got, want) in enumerate(zip(run(arrays), ideal, strict=True)):
+                if is_float_array(want):
+                    rows = i in scores if scores is not None else want.ndim >= 2 and want.shape[-1] >= 4
+                    sums.setdefault((form, i), _Sums(rows)).add(got, want)
+    return [
+        each.loss(form, signature.results[i].name) for (form, i), each in sorted(sums.items(), key=lambda x: x[0][1])
+    ]
+
+
+def _cast_run(original: ir.Module, precision: str) -> Run:
+    """The program cast by `scalify-cast` and not rewritten: what low precision costs without scales."""
+    module = clone(original)
+    Cast(precision="bf16" if precision == "bf16" else "fp16").apply(module, [])
+    specs = entry_signature(module).arguments
+    run = xla.compile(module)
+    return lambda arrays: run([a.astype(spec.dtype) for a, spec in zip(arrays, specs, strict=True)])
+
+
+def _served_run(served: ir.Module, names: Sequence[str]) -> Run:
+    if [spec.name for spec in entry_signature(served).arguments] != list(names):
+        raise ScalifyError("the served module has other arguments than the original: pin its scales (--pin-scales)")
+    run = xla.compile(served)
+    pinned = pinned_arguments(served)
+    packed: dict[int, Array] = {}
+
+    def call(arrays: Sequence[Array]) -> list[Array]:
+        weights = {names[i]: arrays[i] for i in pinned if i not in packed}
+        if weights:
+            packed.update({names.index(name): array for name, array in pack(served, weights).tensors.items()})
+        return run([packed.get(i, array) for i, array in enumerate(arrays)])
+
+    return call
+
+
+class _Sums:
+    """Running sums over batches of what a Loss is made of."""
+
+    def __init__(self, rows: bool):
+        self.rows = rows
+        self.squares = self.error = self.own = self.product = 0.0
+        self.count = self.agree = 0
+        self.divergence = 0.0
+        self.finite = True
+
+    def add(self, got: Array, want: Array) -> None:
+        got, want = got.astype(np.float64), want.astype(np.float64)
+        finite = np.isfinite(want)
+        self.finite &= bool(np.isfinite(got[finite]).all())
+        both = finite & np.isfinite(got)
+        a, b = got[both], want[both]
+        self.error += float(np.sum((a - b) ** 2))
+        self.squares += float(np.sum(b**2))
+        self.own += float(np.sum(a**2))
+        self.product += float(np.sum(a * b))
+        if self.rows:
+            a, b = (x.reshape(-1, x.shape[-1]) for x in (got, want))
+            self.count += len(a)
+            self.agree += int(np.sum(a.argmax(-1) == b.argmax(-1)))
+            p, q = _log_softmax(b), _log_softmax(a)
+            self.divergence += float(np.sum(np.exp(p) * (p - q)))
+
+    def loss(self, form: str, result: str) -> Loss:
+        error = np.sqrt(self.error / self.squares) if self.squares else float(self.error > 0)
+        norms = np.sqrt(self.squares * self.own)
+        cosine = self.product / norms if norms else 1.0
+        rows = (self.agree / self.count, self.divergence / self.count) if self.count else (np.nan, np.nan)
+        return Loss(form, result, float(error), float(cosine), *rows, self.finite)
+
+
+def _log_softmax(x: Array) -> Array:
+    shifted = x - x.max(-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.sum(np.exp(shifted), -1, keepdims=True)))
+
+
+def loss_table(losses: Sequence[Loss]) -> str:
+    """One line for each form of each result."""
+    rows: list[tuple[str, ...]] = [("result", "form", "error", "1 - cosine", "top-1", "KL", "finite")]
+    for loss in losses:
+        scores = ("-", "-") if np.isnan(loss.agreement) else (f"{100 * loss.agreement:.2f}%", f"{loss.divergence:.1e}")
+        numbers = (f"{loss.error:.1e}", f"{1 - loss.cosine:.1e}")
+        rows.append((loss.result, loss.form, *numbers, *scores, "yes" if loss.finite else "NO"))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )

@@ -1,0 +1,121 @@
+"""Weights as a pinned module takes them: data in the types of its arguments, at the scales that it was pinned to."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_float
+from scalify_hlo.execution.signature import TensorSpec, entry_signature
+from scalify_hlo.passes.pin_scales import PINNED
+from scalify_hlo.selection import attributes_of
+from scalify_hlo.serving.tensors import match
+from scalify_hlo.signature import public_function
+from scalify_hlo.types import LARGEST
+
+# Metadata of a packed file: `scale.<name>` is the scale of an array, as a number or JSON-like nested list.
+SCALE_PREFIX = "scale."
+
+
+@dataclasses.dataclass(frozen=True)
+class Packed:
+    """Packed weights.
+
+    tensors: by the argument's name; what is pinned in the argument's type, anything else as it was given.
+    scales: of those that are pinned. saturated: how many elements of each were beyond the type's range.
+    bytes_before, bytes_after: of all tensors; before in bf16, the usual form, where they are floats.
+    """
+
+    tensors: dict[str, Array]
+    scales: dict[str, Array]
+    saturated: dict[str, int]
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What has to be stored beside the tensors so that `unpack` can give the values back."""
+        return {SCALE_PREFIX + name: repr(np.asarray(scale).tolist()) for name, scale in self.scales.items()}
+
+
+def pinned_arguments(module: ir.Module) -> dict[int, Array]:
+    """Argument index -> the scale that a pinned module takes its data at."""
+    main = public_function(module)
+    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
+    return {i: _scale(own[PINNED]) for i, own in enumerate(attributes) if PINNED in own}
+
+
+def pack(module: ir.Module, weights: Mapping[str, Array], where: str = "weights") -> Packed:
+    """The weights for `module`, a pinned one, by the names of its arguments.
+
+    Raises ScalifyError for arrays that belong to no argument or have another shape, and for pinned arguments that
+    nothing is given for.
+    """
+    arguments = entry_signature(module).arguments
+    scales = pinned_arguments(module)
+    found = match(arguments, weights, where)
+    problems = [
+        Diagnostic(
+            f"array '{name}' is {list(weights[name].shape)}, argument {arguments[i].name} a {arguments[i]}", where
+        )
+        for i, name in found.items()
+        if weights[name].shape != arguments[i].shape
+    ]
+    problems += [
+        Diagnostic(f"no array for the weight '{arguments[i].name}'", where) for i in sorted(set(scales) - set(found))
+    ]
+    if problems:
+        raise ScalifyError(problems)
+    tensors: dict[str, Array] = {}
+    saturated: dict[str, int] = {}
+    before = 0
+    for i, name in found.items():
+        spec, value = arguments[i], np.asarray(weights[name])
+        before += value.size * (2 if is_float(ELEMENT_TYPES.get(value.dtype, "")) else value.dtype.itemsize)
+        if i in scales:
+            tensors[spec.name], beyond = _data(value, scales[i], spec)
+            if beyond:
+                saturated[spec.name] = beyond
+        else:
+            tensors[spec.name] = value.astype(spec.dtype)
+    after = sum(array.nbytes for array in tensors.values()) + 4 * sum(np.size(scale) for scale in scales.values())
+    return Packed(tensors, {arguments[i].name: scale for i, scale in scales.items()}, saturated, before, after)
+
+
+def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[str, Array]:
+    """The values of packed tensors in f32, by name. Raises ScalifyError where a scale is no number."""
+    values: dict[str, Array] = {}
+    for name, data in tensors.items():
+        text = metadata.get(SCALE_PREFIX + name)
+        if text is None:
+            values[name] = data
+            continue
+        try:
+            scale = np.asarray(_parsed(text), np.float32)
+        except ValueError:
+            raise ScalifyError(f"the scale of '{name}' in the file's metadata is no number: {text[:40]}") from None
+        values[name] = data.astype(np.float32) * scale
+    return values
+
+
+def _data(value: Array, scale: Array, spec: TensorSpec) -> tuple[Array, int]:
+    """value / scale, clamped to the range of the argument's type and rounded to it; how many were beyond it."""
+    data = value.astype(np.float64) / scale
+    largest = LARGEST.get(spec.element_type, math.inf)
+    beyond = int(np.sum(np.abs(data) > largest))
+    return np.clip(data, -largest, largest).astype(spec.dtype), beyond
+
+
+def _scale(attribute: ir.Attribute) -> Array:
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return np.asarray(attribute)
+    return np.asarray(ir.FloatAttr(attribute).value, np.float32)
+
+
+def _parsed(text: str) -> Sequence[float] | float:
+    import json
+
+    return json.loads(text)

@@ -1,0 +1,213 @@
+"""Files of named arrays: .npz, and .safetensors where that library is installed. Nothing is ever unpickled."""
+
+import importlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.execution.element_types import ELEMENT_TYPES, NUMPY_DTYPES, Array, is_float
+from scalify_hlo.execution.signature import TensorSpec
+from scalify_hlo.files import read_input
+from scalify_hlo.globs import dotted
+
+# safetensors' names of the types.
+_SAFETENSORS = {
+    "F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "F8_E4M3": "f8E4M3FN", "F8_E5M2": "f8E5M2",
+    "F8_E8M0": "f8E8M0FNU", "I64": "i64", "I32": "i32", "I16": "i16", "I8": "i8", "U64": "ui64", "U32": "ui32",
+    "U16": "ui16", "U8": "ui8", "BOOL": "i1",
+}  # fmt: skip
+# NumPy writes types that it does not know as raw bytes; in an .npz this entry says what they are.
+_TYPES_ENTRY, _METADATA_ENTRY = "__types__", "__metadata__"
+
+
+def read_tensors(path: str) -> dict[str, Array]:
+    """The arrays of an .npz or .safetensors file by name. Raises ScalifyError where it is neither, or damaged."""
+    return read_with_metadata(path)[0]
+
+
+def read_with_metadata(path: str) -> tuple[dict[str, Array], dict[str, str]]:
+    """The arrays of a file, and the text that was stored with them. Raises ScalifyError."""
+    data = read_input(path)
+    if data.startswith(b"PK\x03\x04"):
+        return _read_npz(data, path)
+    if path.endswith(".safetensors"):
+        return _read_safetensors(data, path)
+    raise ScalifyError(Diagnostic("this is no .npz and no .safetensors file", path))
+
+
+def tensor_bytes(tensors: Mapping[str, Array], metadata: Mapping[str, str], path: str) -> bytes:
+    """The content of a file of these arrays, in the form that the path's ending says. Raises ScalifyError."""
+    if path.endswith(".safetensors"):
+        unknown = [
+            name for name, array in tensors.items() if ELEMENT_TYPES.get(array.dtype) not in _SAFETENSORS.values()
+        ]
+        if unknown:
+            raise ScalifyError(Diagnostic(f"arrays of {tensors[unknown[0]].dtype} go to a .npz file only", path))
+        contiguous = {name: np.asarray(array, order="C") for name, array in tensors.items()}
+        return bytes(_library("safetensors.numpy", path).save(contiguous, metadata=dict(metadata)))
+    if path.endswith(".npz"):
+        raw = {name: _raw(array) for name, array in tensors.items()}
+        types = {name: ELEMENT_TYPES[array.dtype] for name, array in tensors.items() if array.dtype.kind == "V"}
+        stream = io.BytesIO()
+        raw[_TYPES_ENTRY] = np.array(json.dumps(types))
+        raw[_METADATA_ENTRY] = np.array(json.dumps(dict(metadata)))
+        save: Any = np.savez  # newer versions take more than arrays by name
+        save(stream, **raw)
+        return stream.getvalue()
+    raise ScalifyError(Diagnostic("tensors are written to a .npz or a .safetensors file", path))
+
+
+def input_files(paths: Sequence[str]) -> list[str]:
+    """The files that paths stand for: themselves, and of folders the .npz and .safetensors files in them, sorted."""
+    files: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            inside = sorted(name for name in os.listdir(path) if name.endswith((".npz", ".safetensors")))
+            if not inside:
+                raise ScalifyError(Diagnostic("there is no .npz or .safetensors file in this folder", path))
+            files += [os.path.join(path, name) for name in inside]
+        else:
+            files.append(path)
+    return files
+
+
+def match(arguments: Sequence[TensorSpec], tensors: Mapping[str, Array], where: str) -> dict[int, str]:
+    """Argument index -> name of the array for it.
+
+    An array belongs to the argument of its name, as JAX writes it (`params['w'][0]`) or with dots (`params.w.0`); to
+    the argument of its index (`0`, `arg0`, `arr_0`); or to the only one whose dotted name ends with it.
+
+    Raises ScalifyError naming every array that belongs to no argument or to more than one.
+    """
+    found: dict[int, str] = {}
+    problems: list[Diagnostic] = []
+    for name in tensors:
+        plain = dotted(name)
+        exact = [
+            i
+            for i, spec in enumerate(arguments)
+            if name in (spec.name, str(i), f"arg{i}", f"arr_{i}") or plain == dotted(spec.name)
+        ]
+        near = exact or [i for i, spec in enumerate(arguments) if dotted(spec.name).endswith("." + plain)]
+        if len(near) == 1 and near[0] not in found:
+            found[near[0]] = name
+        elif len(near) > 1:
+            names = ", ".join(arguments[i].name for i in near[:4])
+            problems.append(Diagnostic(f"array '{name}' fits more than one argument: {names}", where))
+        else:
+            problems.append(Diagnostic(f"array '{name}' belongs to no argument", where))
+    if problems:
+        raise ScalifyError(problems)
+    return found
+
+
+class Batches:
+    """Inputs of a program, batch by batch: files that all batches share, and one file for each batch.
+
+    Iterating gives one array for each argument; floats are converted to the argument's float type. Arrays that all
+    batches share are the same objects each time. Raises ScalifyError for every array that is missing, misplaced, or of
+    another shape or kind; for the shared ones when it is made.
+    """
+
+    def __init__(self, arguments: Sequence[TensorSpec], shared: Sequence[str], files: Sequence[str]):
+        self.files = list(files)
+        self._arguments = arguments
+        self._shared: dict[int, Array] = {}
+        for path in shared:
+            self._shared |= _arrays_of(arguments, path)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __iter__(self) -> Iterator[list[Array]]:
+        return self.starting_at(0)
+
+    def starting_at(self, first: int) -> Iterator[list[Array]]:
+        """The batches from the one with this index."""
+        for path in self.files[first:]:
+            arrays = self._shared | _arrays_of(self._arguments, path)
+            missing = [
+                Diagnostic(f"no array for argument {i}; call it '{spec.name}' or '{i}'", path)
+                for i, spec in enumerate(self._arguments)
+                if i not in arrays
+            ]
+            if missing:
+                raise ScalifyError(missing)
+            yield [arrays[i] for i in range(len(self._arguments))]
+
+
+def _arrays_of(arguments: Sequence[TensorSpec], path: str) -> dict[int, Array]:
+    """The arrays of a file by argument. Raises ScalifyError."""
+    tensors = read_tensors(path)
+    found = match(arguments, tensors, path)
+    problems = [
+        Diagnostic(
+            f"array '{name}' is {tensors[name].dtype}{list(tensors[name].shape)}, but argument {i} "
+            f"({arguments[i].name}) is a {arguments[i]}",
+            path,
+        )
+        for i, name in found.items()
+        if not _suits(tensors[name], arguments[i])
+    ]
+    if problems:
+        raise ScalifyError(problems)
+    return {i: tensors[name].astype(arguments[i].dtype) for i, name in found.items()}
+
+
+def _suits(array: Array, spec: TensorSpec) -> bool:
+    both_floats = is_float(ELEMENT_TYPES.get(array.dtype, "")) and spec.is_float
+    both_integers = array.dtype.kind in "iu" and spec.dtype.kind in "iu"
+    return array.shape == spec.shape and (array.dtype == spec.dtype or both_floats or both_integers)
+
+
+# --- .npz ---------------------------------------------------------------------------------------------------------
+
+
+def _read_npz(data: bytes, path: str) -> tuple[dict[str, Array], dict[str, str]]:
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            stored: dict[str, Array] = {key: file[key] for key in file.files}
+        types: dict[str, str] = json.loads(str(stored.pop(_TYPES_ENTRY, "{}")))
+        metadata: dict[str, str] = json.loads(str(stored.pop(_METADATA_ENTRY, "{}")))
+        tensors = {
+            name: array.view(NUMPY_DTYPES[types[name]]) if name in types else array for name, array in stored.items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise ScalifyError(Diagnostic(f"cannot read this as an .npz file: {error}", path)) from None
+    return tensors, metadata
+
+
+def _raw(array: Array) -> Array:
+    array = np.asarray(array, order="C")
+    return array.view(f"V{array.dtype.itemsize}") if array.dtype.kind == "V" else array
+
+
+# --- .safetensors -------------------------------------------------------------------------------------------------
+
+
+def _library(name: str, path: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise ScalifyError(Diagnostic("this needs the library safetensors: pip install safetensors", path)) from None
+
+
+def _read_safetensors(data: bytes, path: str) -> tuple[dict[str, Array], dict[str, str]]:
+    library = _library("safetensors", path)
+    try:
+        entries = library.deserialize(data)
+        length = int.from_bytes(data[:8], "little")
+        metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+        tensors = {
+            name: np.frombuffer(entry["data"], NUMPY_DTYPES[_SAFETENSORS[entry["dtype"]]]).reshape(entry["shape"])
+            for name, entry in entries
+        }
+    except (library.SafetensorError, ValueError, KeyError) as error:
+        raise ScalifyError(Diagnostic(f"cannot read this as a .safetensors file: {error}", path)) from None
+    return tensors, metadata

@@ -1,0 +1,311 @@
+"""From an exported model to a served FP8 module: calibrate, pin, pack, compare."""
+
+import json
+import pathlib
+import re
+
+import click
+import jax
+import jax.export
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scalify_hlo.tools import calibrate, compare, pack, scalify_opt
+
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.errors import ScalifyError
+from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.scales_file import TensorStatistics, read_scales
+from scalify_hlo.serving.calibration import Calibration, exponent, statistics_of
+from scalify_hlo.serving.comparison import compare as losses
+from scalify_hlo.serving.exported import pin_exported
+from scalify_hlo.serving.packing import pack as packed_weights
+from scalify_hlo.serving.packing import unpack
+from scalify_hlo.serving.tensors import read_tensors, read_with_metadata, tensor_bytes
+
+RNG = np.random.default_rng(0)
+VOCABULARY, WIDTH, LENGTH = 64, 32, 8
+
+
+def model(params: dict[str, jax.Array], tokens: jax.Array, image: jax.Array) -> jax.Array:
+    """One attention block over tokens and a projected image, and a head."""
+    h = params["embedding"][tokens] + image @ params["project"]
+    n = h / jnp.sqrt(jnp.mean(h * h, -1, keepdims=True) + 1e-6)
+    q, k, v = (n @ params[name] for name in ("q", "k", "v"))
+    h = h + jax.nn.softmax(q @ k.T / WIDTH**0.5) @ v @ params["o"]
+    h = h + jax.nn.gelu(h @ params["up"]) @ params["down"]
+    return h @ params["head"]
+
+
+def weights() -> dict[str, Array]:
+    d, v = WIDTH, VOCABULARY
+    shapes = {"embedding": (v, d), "project": (12, d), "q": (d, d), "k": (d, d), "v": (d, d), "o": (d, d),
+              "up": (d, 4 * d), "down": (4 * d, d), "head": (d, v)}  # fmt: skip
+    return {name: np.float32(RNG.standard_normal(shape) / shape[0] ** 0.5) for name, shape in shapes.items()}
+
+
+def batch() -> dict[str, Array]:
+    return {
+        "tokens": RNG.integers(0, VOCABULARY, LENGTH).astype(np.int32),
+        "image": np.float32(RNG.standard_normal((LENGTH, 12)) * 300),  # images of bytes are far from unit size
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder with an exported model, its weights and three batches."""
+    path = tmp_path_factory.mktemp("serving")
+    params = weights()
+    exported = jax.export.export(jax.jit(model))(params, **batch())
+    (path / "model.mlir").write_text(exported.mlir_module())
+    np.savez(path / "weights.npz", **{f"params.{name}": value for name, value in params.items()})
+    (path / "batches").mkdir()
+    for i in range(3):
+        np.savez(path / "batches" / f"{i}.npz", **batch())
+    return path
+
+
+def run(command: click.Command, *arguments: object) -> str:
+    done = CliRunner().invoke(command, [str(each) for each in arguments])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def fails(command: click.Command, *arguments: object) -> str:
+    done = CliRunner().invoke(command, [str(each) for each in arguments])
+    assert done.exit_code == 1, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def served(folder: pathlib.Path) -> pathlib.Path:
+    shared = ("--inputs", folder / "batches", "--weights", folder / "weights.npz")
+    run(calibrate.main, folder / "model.mlir", *shared, "--precision=fp8", "-o", folder / "scales.json")
+    run(
+        scalify_opt.main, folder / "model.mlir", "--precision=fp8", f"--pin-scales={folder / 'scales.json'}",
+        "-o", folder / "served.mlir",
+    )  # fmt: skip
+    return folder / "served.mlir"
+
+
+def test_the_served_module_has_fp8_weights_products_and_no_scale_arithmetic(served: pathlib.Path) -> None:
+    text = served.read_text()
+    with make_context():
+        arguments = entry_signature(ir.Module.parse(text)).arguments
+    assert {spec.element_type for spec in arguments} == {"f8E4M3FN", "f32", "i32"}
+    assert sum(spec.element_type == "f8E4M3FN" for spec in arguments) == len(weights())
+    products = [line for line in text.splitlines() if "dot_general" in line]
+    # The head is left, with its weights stored in FP8.
+    assert sum(len(re.findall(r"xf8E4M3FN>", line)) == 2 for line in products) == 9 and len(products) == 10
+    scalars = [line for line in text.splitlines() if line.strip().endswith(": tensor<f32>")]
+    assert all("stablehlo.constant" in line or "return" in line or "reduce" in line for line in scalars)
+
+
+def test_weights_are_packed_to_half_of_bf16_and_come_back(folder: pathlib.Path, served: pathlib.Path) -> None:
+    line = run(pack.main, served, folder / "weights.npz", "-o", folder / "packed.safetensors")
+    before, after = (int(number.replace(",", "")) for number in re.findall(r"([\d,]+) (?:bytes|packed)", line))
+    assert after <= before / 2 + 4 * len(weights())
+    run(pack.main, served, folder / "packed.safetensors", "--unpack", "-o", folder / "values.npz")
+    values = read_tensors(str(folder / "values.npz"))
+    for name, value in read_tensors(str(folder / "weights.npz")).items():
+        back = values[f"params['{name.removeprefix('params.')}']"]
+        assert np.abs(back - value).max() <= 2.0**-4 * np.abs(value).max()
+
+
+def test_what_is_lost_is_what_fp8_loses(folder: pathlib.Path, served: pathlib.Path) -> None:
+    output = run(
+        compare.main, folder / "model.mlir", served, "--inputs", folder / "batches", "--weights", folder / "weights.npz"
+    )
+    rows = [re.split(r"\s{2,}", line) for line in output.splitlines() if line.startswith("result  ")]
+    errors = {form: float(error) for _, form, error, *_ in rows[1:]}
+    assert errors["as written"] < 1e-5 < errors["cast to f16"] < errors["cast to bf16"] < errors["served"] < 0.1
+
+
+def test_calibration_goes_on_where_it_stopped(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    shared = ("--weights", folder / "weights.npz", "--precision=fp8", "-o", tmp_path / "scales.json")
+    files = sorted((folder / "batches").iterdir())
+    run(calibrate.main, folder / "model.mlir", "--inputs", folder / "batches", *shared)
+    whole = json.loads((tmp_path / "scales.json").read_text())
+    stopped = dict(whole, batches=1)
+    stopped["statistics"] = {k: v for k, v in whole["statistics"].items() if k in whole["arguments"]}
+    (tmp_path / "scales.json").write_text(json.dumps(stopped))
+    run(calibrate.main, folder / "model.mlir", "--inputs", folder / "batches", *shared, "--resume")
+    resumed = json.loads((tmp_path / "scales.json").read_text())
+    assert resumed["batches"] == len(files) and resumed["arguments"] == whole["arguments"]
+    seen = {name: each["elements"] for name, each in resumed["statistics"].items() if name not in whole["arguments"]}
+    assert seen == {name: whole["statistics"][name]["elements"] * 2 // 3 for name in seen} and seen
+    again = ("--inputs", folder / "batches", *shared, "--resume", "--method=amax")
+    output = fails(calibrate.main, folder / "model.mlir", *again)
+    assert "the scales to go on from have another method" in output
+
+
+def test_operands_far_from_unit_size_are_divided_first() -> None:
+    """Activations that the rules take for 2^6 smaller than they are saturate E4M3 unless they are measured."""
+
+    def spiky(w: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+        h = jnp.exp(x @ w["a"])  # of what size, no rule knows
+        return jnp.tanh(h @ w["b"]) @ w["c"]
+
+    w = {name: np.float32(RNG.standard_normal((16, 16)) / 4) for name in "abc"}
+    x = np.float32(RNG.standard_normal((8, 16)) * 3 + 1)
+    text = jax.export.export(jax.jit(spiky))(w, x).mlir_module()
+    module = ir.Module.parse(text, context=make_context())
+    calibration = Calibration(module, "fp8")
+    names = [spec.name for spec in calibration.signature.arguments]
+    arrays = [x if name == "x" else w[name[3]] for name in names]
+    calibration.arguments([arrays])
+    calibration.operands([arrays])
+    statistics, operands = calibration.scales.statistics["1.lhs"], calibration.scales.operands
+    assert statistics.amax > 448 and statistics.amax / operands["1.lhs"] <= 448
+
+
+def test_state_comes_out_at_the_scale_that_it_goes_in_with(tmp_path: pathlib.Path) -> None:
+    """A training step is pinned as well: its state is data only."""
+
+    def step(w: dict[str, jax.Array], x: jax.Array) -> tuple[dict[str, jax.Array], jax.Array]:
+        def loss(w: dict[str, jax.Array]) -> jax.Array:
+            return jnp.mean(jnp.tanh(x @ w["a"]) @ w["b"]) ** 2
+
+        value, gradient = jax.value_and_grad(loss)(w)
+        return jax.tree.map(lambda p, g: p - 0.125 * g, w, gradient), value
+
+    w = {name: np.float32(RNG.standard_normal((16, 16)) * 2.0**-5) for name in "ab"}
+    x = np.float32(RNG.standard_normal((8, 16)))
+    exported = jax.export.export(jax.jit(step))(w, x)
+    (tmp_path / "step.bin").write_bytes(exported.serialize())
+    np.savez(tmp_path / "inputs.npz", **{"w.a": w["a"], "w.b": w["b"], "x": x})
+    scales = tmp_path / "scales.json"
+    inputs = ("--inputs", tmp_path / "inputs.npz")
+    run(calibrate.main, tmp_path / "step.bin", *inputs, "--precision=fp16-state", "-o", scales)
+    found = read_scales(str(scales))
+    assert {name: float(scale) for name, scale in found.results.items()} == {
+        f"result[0]['{name}']": float(found.arguments[f"w['{name}']"]) for name in "ab"
+    }
+    run(
+        scalify_opt.main, tmp_path / "step.bin", "--precision=fp16-state", f"--pin-scales={scales}", "--emit=text",
+        "-o", tmp_path / "pinned.mlir",
+    )  # fmt: skip
+    from scalify_hlo.execution import xla
+
+    pinned = (tmp_path / "pinned.mlir").read_text()
+    types = [spec.element_type for spec in entry_signature(ir.Module.parse(pinned, context=make_context())).results]
+    assert types == ["f16", "f16", "f32"]
+    data = [(w[name] / found.arguments[f"w['{name}']"]).astype(np.float16) for name in "ab"]
+    got = xla.compile(pinned)([*data, x])
+    want, _ = step({name: jnp.asarray(value) for name, value in w.items()}, jnp.asarray(x))
+    for name, new in zip("ab", got, strict=False):
+        np.testing.assert_allclose(new * found.arguments[f"w['{name}']"], want[name], atol=2.0**-14)
+
+
+def test_an_exported_stays_one_that_is_called_with_its_trees(folder: pathlib.Path, served: pathlib.Path) -> None:
+    params, inputs = weights(), batch()
+    exported = jax.export.export(jax.jit(model))(params, **inputs)
+    pinned = pin_exported(exported, str(folder / "scales.json"), precision="fp8")
+    loaded = jax.export.deserialize(pinned.serialize())
+    assert loaded.in_tree == exported.in_tree and loaded.out_tree == exported.out_tree
+    module = ir.Module.parse(served.read_text(), context=make_context())
+    packed = packed_weights(module, params).tensors
+    data = {name: packed[f"params['{name}']"] for name in params}
+    got, want = np.asarray(loaded.call(data, **inputs)), np.asarray(model(params, **inputs))
+    assert data["q"].dtype == ml_dtypes.float8_e4m3fn and got.dtype == np.float32
+    assert np.linalg.norm(got - want) < 0.1 * np.linalg.norm(want)
+    with pytest.raises(ValueError, match=r"no VJP|VJP"):
+        loaded.vjp()
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------
+
+
+def test_statistics_of_parts_are_those_of_the_whole() -> None:
+    values = np.float32(RNG.standard_normal(1000) * 2.0 ** RNG.integers(-20, 20, 1000))
+    values[:10] = 0
+    whole = statistics_of(values)
+    parts = statistics_of(values[:300]).merged(statistics_of(values[300:]))
+    assert parts.histogram == whole.histogram and parts.amax == whole.amax == np.abs(values).max()
+    assert parts.elements == 1000 and np.isclose(parts.mean_square, np.mean(values.astype(float) ** 2))
+
+
+def test_what_the_methods_make_of_an_outlier() -> None:
+    values = np.full(100_000, 1.0)
+    values[0] = 2.0**20
+    found = statistics_of(values)
+    assert exponent(found, "amax") == 20 - 8  # 2^20 / 2^12 = 256 <= 448
+    assert exponent(found, "percentile") == -8 + 1  # all but one are below 2
+    assert exponent(found, "rms") == round(np.log2(np.sqrt(np.mean(values**2))))
+    assert exponent(TensorStatistics(), "rms") == 0
+
+
+def test_packing_clamps_and_says_so(served: pathlib.Path) -> None:
+    module = ir.Module.parse(served.read_text(), context=make_context())
+    values = weights()
+    values["q"][0, 0] = 1e6
+    packed = packed_weights(module, values)
+    assert packed.saturated == {"params['q']": 1}
+    assert np.isfinite(packed.tensors["params['q']"].astype(np.float32)).all()
+    back = unpack(packed.tensors, packed.metadata)
+    np.testing.assert_allclose(back["params['k']"], values["k"], atol=2.0**-4 * np.abs(values["k"]).max())
+
+
+def test_the_program_itself_loses_nothing(served: pathlib.Path) -> None:
+    module = ir.Module.parse(served.read_text(), context=make_context())
+    text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+    other = ir.Module.parse(text, context=make_context())
+    with pytest.raises(ScalifyError, match="the served module has other arguments"):
+        losses(other, module, [[np.ones(4, np.float32)]])
+    (loss,) = [each for each in losses(other, other, [[np.ones(4, np.float32)]]) if each.form == "served"]
+    assert loss.error == 0 and loss.cosine == 1 and np.isnan(loss.agreement)
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["npz", "safetensors"])
+def test_files_keep_types_shapes_and_metadata(tmp_path: pathlib.Path, ending: str) -> None:
+    tensors = {
+        "a": np.ones((2, 3), ml_dtypes.float8_e4m3fn), "b": np.ones(3, ml_dtypes.bfloat16), "c": np.asarray(2.0),
+        "d": np.asarray([True, False]),
+    }  # fmt: skip
+    path = tmp_path / f"tensors.{ending}"
+    path.write_bytes(tensor_bytes(tensors, {"scale.a": "0.5"}, str(path)))
+    found, metadata = read_with_metadata(str(path))
+    assert metadata == {"scale.a": "0.5"} and found.keys() == tensors.keys()
+    assert all(found[name].dtype == each.dtype and np.array_equal(found[name], each) for name, each in tensors.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.npz", b"PK\x03\x04 damaged", "cannot read this as an .npz file"),
+        ("x.safetensors", b"\xff" * 64, "cannot read this as a .safetensors file"),
+        ("x.pkl", b"\x80\x04K\x01.", "this is no .npz and no .safetensors file"),
+    ],
+)
+def test_damaged_inputs_get_one_line(folder: pathlib.Path, tmp_path: pathlib.Path, name: str, content: bytes,
+                                     message: str) -> None:  # fmt: skip
+    (tmp_path / name).write_bytes(content)
+    output = fails(calibrate.main, folder / "model.mlir", "--inputs", tmp_path / name, "-o", tmp_path / "scales.json")
+    assert output.count("error") == 1 and message in output and not (tmp_path / "scales.json").exists()
+
+
+def test_a_pickled_array_is_not_read(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.array([{}], dtype=object))
+    arguments = ("--inputs", tmp_path / "x.npz", "-o", tmp_path / "scales.json")
+    output = fails(calibrate.main, folder / "model.mlir", *arguments)
+    assert "cannot read this as an .npz file" in output
+
+
+def test_inputs_that_do_not_fit_get_a_line_each(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    wrong = {"tokens": np.zeros(3, np.int32), "image": np.zeros((LENGTH, 12), np.int32)}
+    np.savez(tmp_path / "x.npz", **wrong, colour=np.zeros(1))
+    arguments = (folder / "model.mlir", "--inputs", tmp_path / "x.npz", "-o", tmp_path / "scales.json")
+    output = fails(calibrate.main, *arguments, "--weights", folder / "weights.npz")
+    assert output.count("\n") == 1 and "array 'colour' belongs to no argument" in output
+    np.savez(tmp_path / "x.npz", **wrong)
+    output = fails(calibrate.main, *arguments, "--weights", folder / "weights.npz")
+    assert output.count("\n") == 2 and "array 'tokens' is int32[3], but argument" in output
+    np.savez(tmp_path / "x.npz", tokens=np.zeros(LENGTH, np.int32))
+    output = fails(calibrate.main, *arguments)
+    assert "no array for argument 0; call it" in output

@@ -1,0 +1,79 @@
+"""`scalify-calibrate in.mlir --inputs batches/ -o scales.json`: chooses scales by what tensors are on sample inputs."""
+
+import os
+import sys
+from typing import get_args
+
+import click
+
+from scalify_hlo.bindings import make_context
+from scalify_hlo.files import write_output
+from scalify_hlo.scales_file import Method, read_scales
+from scalify_hlo.serialization import parse
+
+from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, precision_option, read_program, version_text
+
+EPILOG = """
+Each file of --inputs is one batch: arrays by the names of the arguments (as JAX writes them, or with dots), or by their
+indices. What all batches share, such as the weights, is given once by --weights. With --resume the statistics that FILE
+holds already are kept, and as many batches are skipped.
+"""
+
+
+@click.command("scalify-calibrate", cls=ToolCommand, epilog=EPILOG, context_settings=CONTEXT_SETTINGS)
+@click.argument("input_path", metavar="[INPUT]", default="-")
+@click.option("-o", "output_path", metavar="FILE", required=True, help="The scales: a JSON file.")
+@click.option(
+    "--inputs", multiple=True, required=True, metavar="FILE|FOLDER", help="Batches: .npz or .safetensors files."
+)
+@click.option("--weights", multiple=True, metavar="FILE", help="Arrays that all batches share: .npz or .safetensors.")
+@precision_option
+@click.option("--method", type=click.Choice(get_args(Method)), default="rms", show_default=True,
+              help="What of a tensor its scale is chosen by.")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Go on from the batches that FILE has seen.")
+@listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
+def main(
+    input_path: str,
+    output_path: str,
+    inputs: tuple[str, ...],
+    weights: tuple[str, ...],
+    precision: str | None,
+    method: Method,
+    resume: bool,
+) -> int:
+    """Run INPUT on sample inputs and write the scales of its arguments and of its FP8 products' operands.
+
+    INPUT (- or nothing is stdin) is the program as written: MLIR text, MLIR bytecode, a StableHLO portable artifact or
+    a serialised jax.export.Exported. It runs on XLA:CPU. `scalify-opt --pin-scales=FILE` takes the scales.
+    """
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    from scalify_hlo.serving.calibration import Calibration  # imports jax: not for --help
+    from scalify_hlo.serving.tensors import Batches, input_files
+
+    calibration = Calibration(parse(read_program(input_path), make_context()), precision, method)
+    batches = Batches(calibration.signature.arguments, weights, input_files(inputs))
+    if resume and os.path.exists(output_path):
+        calibration.resume(read_scales(output_path))
+    else:
+        calibration.arguments(batches)
+    probe = calibration.prepare()
+    left = batches.starting_at(calibration.scales.batches)
+    count = len(batches) - calibration.scales.batches
+    with click.progressbar(left, count, label="calibrating", file=sys.stderr) as shown:
+        for arrays in shown:
+            if probe is not None:
+                probe.measure(arrays)
+            calibration.scales.batches += 1
+            calibration.choose_operands()
+            write_output(output_path, calibration.scales.to_json())
+    scales = calibration.scales
+    click.echo(
+        f"{scales.batches} batches: scales of {len(scales.arguments)} arguments, {len(scales.results)} results and "
+        f"{len(scales.operands)} operands of FP8 products in {output_path}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    main()

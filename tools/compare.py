@@ -1,0 +1,42 @@
+"""`scalify-compare original.mlir served.mlir --inputs batches/`: what serving in low precision loses."""
+
+import os
+
+import click
+
+from scalify_hlo.bindings import make_context
+from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.serialization import parse
+
+from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, read_program, version_text
+
+EPILOG = """
+error is |got - exact| / |exact| by norm, against the program in f64. top-1 and KL (nats) compare rows of scores: how
+often the largest element is the same, and how far the softmax is. "cast" is the program in that type without scales.
+"""
+
+
+@click.command("scalify-compare", cls=ToolCommand, epilog=EPILOG, context_settings=CONTEXT_SETTINGS)
+@click.argument("original_path", metavar="ORIGINAL")
+@click.argument("served_path", metavar="SERVED")
+@click.option("--inputs", multiple=True, required=True, metavar="FILE|FOLDER", help="Batches, as of scalify-calibrate.")
+@click.option("--weights", multiple=True, metavar="FILE", help="Arrays that all batches share.")
+@click.option("--scores", multiple=True, type=int, help="Index of a result whose rows are scores (logits).")
+@listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
+def main(
+    original_path: str, served_path: str, inputs: tuple[str, ...], weights: tuple[str, ...], scores: tuple[int, ...]
+) -> int:
+    """Run ORIGINAL, plain casts of it, and SERVED, which scalify-opt --pin-scales made of it, on the same inputs."""
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    from scalify_hlo.serving.comparison import compare, loss_table  # imports jax: not for --help
+    from scalify_hlo.serving.tensors import Batches, input_files
+
+    original, served = (parse(read_program(path), make_context()) for path in (original_path, served_path))
+    batches = Batches(entry_signature(original).arguments, weights, input_files(inputs))
+    click.echo(loss_table(compare(original, served, list(batches), scores or None)))
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""`scalify-pack served.mlir weights.npz -o packed.safetensors`: weights in the form that a pinned module takes."""
+
+import click
+
+from scalify_hlo.bindings import make_context
+from scalify_hlo.errors import Diagnostic
+from scalify_hlo.files import write_output
+from scalify_hlo.serialization import parse
+from scalify_hlo.serving.packing import pack, unpack
+from scalify_hlo.serving.tensors import read_with_metadata, tensor_bytes
+
+from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, read_program, report, version_text
+
+
+@click.command("scalify-pack", cls=ToolCommand, context_settings=CONTEXT_SETTINGS)
+@click.argument("module_path", metavar="MODULE")
+@click.argument("weights_path", metavar="WEIGHTS")
+@click.option("-o", "output_path", metavar="FILE", required=True, help="A .npz or .safetensors file.")
+@click.option("--unpack", "backwards", is_flag=True, help="WEIGHTS are packed ones: write their values in f32.")
+@listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
+def main(module_path: str, weights_path: str, output_path: str, backwards: bool) -> int:
+    """Divide WEIGHTS by the scales that MODULE is pinned to and round them to the types that it takes.
+
+    MODULE is what `scalify-opt --pin-scales` wrote. WEIGHTS is a .npz or .safetensors file, of any library: names are
+    those of the module's arguments, as JAX writes them or with dots, or their ends.
+    """
+    module = parse(read_program(module_path), make_context())
+    tensors, metadata = read_with_metadata(weights_path)
+    if backwards:
+        values = unpack(tensors, metadata)
+        write_output(output_path, tensor_bytes(values, {}, output_path))
+        click.echo(f"{len(values)} tensors in f32 in {output_path}")
+        return 0
+    packed = pack(module, tensors, weights_path)
+    write_output(output_path, tensor_bytes(packed.tensors, packed.metadata, output_path))
+    for name, count in packed.saturated.items():
+        message = f"'{name}': {count} elements are beyond the range of its type and were clamped"
+        report([Diagnostic(message, weights_path, "warning")])
+    ratio = packed.bytes_after / max(packed.bytes_before, 1)
+    click.echo(
+        f"{len(packed.tensors)} tensors: {packed.bytes_before:,} bytes in bf16, {packed.bytes_after:,} packed "
+        f"({ratio:.2f})"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    main()
