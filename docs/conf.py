@@ -1,0 +1,24 @@
+"""The documentation site: `make docs`."""
+
+import importlib.metadata
+
+project = "scalify_hlo"
+author = "The scalify_hlo authors"
+copyright = "The scalify_hlo authors"  # noqa: A001 - Sphinx's name
+release = importlib.metadata.version("scalify_hlo")
+
+extensions = ["myst_nb", "sphinx.ext.intersphinx"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+# Links to files of the repository that are no pages stay what they are on the repository's host.
+myst_all_links_external = False
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+# Nothing is looked up in other projects' inventories unless a page refers to one: builds need no network.
+intersphinx_mapping: dict[str, tuple[str, None]] = {}
+
+html_theme = "furo"
+html_title = "scalify_hlo"
+exclude_patterns = ["_build"]
+suppress_warnings = ["misc.highlighting_failure"]  # MLIR has no lexer
