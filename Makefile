@@ -34,6 +34,11 @@ lint: $(INSTALLED) ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+.PHONY: docs
+docs: $(INSTALLED) ## Build the documentation site in docs/_build
+	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+
 .PHONY: clean
 clean: ## Remove the virtual environment and what builds leave behind
-	rm -rf $(VENV) build dist *.egg-info demo_output
+	rm -rf $(VENV) build dist docs/_build *.egg-info demo_output

@@ -14,6 +14,7 @@ from benchmarks.models.training import Model, adam, initial_state
 from scalify_hlo import rewrite_module
 from scalify_hlo.analysis.name_stack import direction_of, own_name
 from scalify_hlo.bindings import ir
+from scalify_hlo.diagnosis import inherited
 from scalify_hlo.execution.eager import Eager
 from scalify_hlo.execution.inputs import ZERO_EXPONENT, Split, rewritten_arguments
 from scalify_hlo.execution.modules import as_module, operations
@@ -289,7 +290,7 @@ class _Recorder:
         gap = (_log2(rms) or 0.0) - (estimate or 0.0) if rms else 0.0
         self.gaps[_key(op)] = gap
         gaps = [self.gaps.get(source, 0.0) for source in self.operands.get(_key(op), ())]
-        surprise = gap - _inherited(operation, gaps, gap)
+        surprise = gap - inherited(operation, gaps, gap)
         family = "argument" if operation == "argument" else self.families.get(f"stablehlo.{operation}", operation)
         return Tensor(
             index=len(self.tensors), name=name, operation=operation, family=family,
@@ -301,17 +302,6 @@ class _Recorder:
             log2_estimate=estimate, surprise=round(surprise, 2), log2_true=_log2(true_rms or 0.0),
             error=error,
         )  # fmt: skip
-
-
-def _inherited(operation: str, gaps: list[float], gap: float) -> float:
-    """The part of an estimate's error (log2) that comes from the operands' errors."""
-    if operation in ("multiply", "dot_general", "convolution"):
-        return sum(gaps)
-    if operation == "divide":
-        return gaps[0] - gaps[1] if len(gaps) == 2 else sum(gaps)
-    if operation in ("sqrt", "rsqrt"):
-        return sum(gaps) / (2 if operation == "sqrt" else -2)
-    return min(gaps, key=lambda g: abs(gap - g), default=0.0)
 
 
 def _key(op: ir.Operation) -> str:

@@ -12,6 +12,7 @@ from scalify_hlo.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import FLOOR, Scale
 from scalify_hlo.shared_sums import noted
+from scalify_hlo.size.state import StateSum
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
@@ -24,7 +25,7 @@ _GUARD = 2.0**-9
 _BELOW_EPSILON = 4
 # Nor is it made larger than it is known to be for an epsilon whose data it leaves below 2^this.
 _FAR_EPSILON = 48
-# log2 by which an update, a term of uncertain size, has to be larger than its state to count.
+# log2 by which an update, a term of uncertain size, has to be larger than its state to count where scales have shapes.
 _UPDATE = 6
 # log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated, after some steps
 # that double its scale: sizes of gradients vary, squares twice so.
@@ -54,9 +55,9 @@ def add(r: OpRewrite) -> None:
         scale = constant_operand(r, i, 1 - i) if r.splat(i) is not None else None
         if scale is not None:
             return finish_combined(r, scale, r.scaled(1 - i).moments)
-    fresh = _fresh_term(x, y) if sign > 0 else None
-    if fresh is not None:
-        return (_narrow_average if _is_stored_narrow(r) else _wide_average)(r, x, y, fresh)
+    known = r.rewriter.state_sums.get(r.value())
+    if known is not None and _state_sum(r, x, y, known):
+        return None
     low = lower_degree(r, x, y)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -64,12 +65,50 @@ def add(r: OpRewrite) -> None:
     return sum_at_common_scale(r, x, y, sign)
 
 
-def _fresh_term(x: ScaledValue, y: ScaledValue) -> ScaledValue | None:
-    """The new term of a moving average b m + (1 - b) g with state m; None if the sum is no such average."""
-    a, b = x.weight, y.weight
-    if a is None or b is None or a.of_state == b.of_state or abs(a.number + b.number - 1) > 1e-3:
-        return None
-    return y if a.of_state else x
+def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) -> bool:
+    """Declare the sum that makes the new value of a state; whether its terms are at hand to do so."""
+    members = (x, y)
+    state = _visible(r, known.state) if known.operand is None else members[known.operand]
+    if state is None or state.indifferent:
+        return False
+    if known.kind == "update":
+        other = (y if state is x else x) if known.operand is not None else None
+        scale = held_scale(r, state, other)
+        bring_together(r, (0, 1), members, scale)
+        finish_combined(r, scale, relative(state, scale))
+        return True
+    entering = None if known.enters is None else _visible(r, known.enters)
+    if entering is None and known.operand is not None and known.forgets:
+        # What enters is there as a term alone: it is smaller than what the average settles at, t / (1 - a).
+        term = members[1 - known.operand]
+        entering = ScaledValue(term.data, term.scale, term.moments.times(1 / known.forgets))
+    if entering is None:
+        return False
+    (_narrow_average if _is_stored_narrow(r) else _wide_average)(r, members, state, entering, known)
+    return True
+
+
+def _visible(r: OpRewrite, value: ir.Value) -> ScaledValue | None:
+    """The scaled form of another value of the program where it is known, and its scale exists, at the operation."""
+    found = r.rewriter.scaled.get(value)
+    visible = found is not None and not found.indifferent and found.scale.depth <= r.emit.scope.depth
+    return found if visible else None
+
+
+def held_scale(r: OpRewrite, state: ScaledValue, update: ScaledValue | None) -> Scale:
+    """The scale of a state after an update, w - u: the one that it has.
+
+    The size of an update is estimated from all scales that its gradient is computed from, and its rate may be known at
+    run time only. An estimate that became the scale of the state would enter the next step's estimates. Only a state
+    of zeros, which has the smallest scale, takes that of its update.
+    """
+    if update is None or update.scale.factors == state.scale.factors:
+        return state.scale
+    if state.scale.is_constant or r.emit.is_live(state.scale):
+        return state.scale
+    if state.scale.shape or update.scale.shape:
+        return r.emit.maximum([state.size, update.size.shifted(-_UPDATE)])
+    return r.emit.if_zeros(state.scale, update.size)
 
 
 def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
@@ -113,37 +152,38 @@ def _is_narrowed(value: ir.Value) -> bool:
     return any(tensor_info(op.results[0].type).is_narrow or _is_narrowed(op.results[0]) for op in converted)
 
 
-def _wide_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
+def _wide_average(
+    r: OpRewrite, members: tuple[ScaledValue, ScaledValue], state: ScaledValue, entering: ScaledValue, known: StateSum
+) -> None:
     """A moving average in a type with the range of f32, at the scale that it settles at."""
-    assert fresh.weight is not None
-    scale, offset = settled_average(r, fresh.scale)
-    bring_together(r, (0, 1), (x, y), scale)
-    moments = fresh.moments.times(1 / fresh.weight.number).shifted(offset)
+    del state, known
+    scale, offset = settled_average(r, entering.scale)
+    bring_together(r, (0, 1), members, scale)
     # In its first steps the average is smaller than that: (1 - b) g after one.
-    finish_combined(r, scale, moments, slack=_AVERAGE_SLACK, below=_AVERAGE)
+    finish_combined(r, scale, entering.moments.shifted(offset), slack=_AVERAGE_SLACK, below=_AVERAGE)
 
 
-def _narrow_average(r: OpRewrite, x: ScaledValue, y: ScaledValue, fresh: ScaledValue) -> None:
+def _narrow_average(
+    r: OpRewrite, members: tuple[ScaledValue, ScaledValue], state: ScaledValue, entering: ScaledValue, known: StateSum
+) -> None:
     """A moving average stored in a narrow type: the larger of the state's scale and of that which suits the average.
 
     # b m + (1 - b) g, E[g^2] constant: from zeros it grows from (1 - b) g to the size of g
 
     Half-way between the two, so that 1 - b = 1/1000 costs 2^5 of f16's range at either end.
     """
-    assert fresh.weight is not None
-    growth = math.ceil(-math.log2(fresh.weight.number) / 2)
-    average = ScaledValue(fresh.data, fresh.scale.shifted(growth), fresh.moments)
-    state = y if fresh is x else x
-    assert state.weight is not None
+    forgets = known.forgets or 1.0
+    growth = math.ceil(-math.log2(forgets) / 2)
+    average = ScaledValue(entering.data, entering.scale.shifted(growth), entering.moments.times(forgets))
     # 0.95 times a state is no smaller than the state, or an average would halve its scale at every step.
-    before = ScaledValue(state.data, state.scale, state.moments.times(1 / state.weight.number))
+    before = ScaledValue(state.data, state.scale, state.moments.times(1 / (1 - forgets) if forgets < 1 else 1))
     scale = r.common_scale((before, average))
-    if fresh.moments.nonnegative and not r.info(0).is_narrow:
+    if entering.moments.nonnegative and not r.info(0).is_narrow:
         # Sizes of gradients vary, squares twice so: the average moves down while it grows.
         scale = r.emit.maximum([scale, r.emit.minimum([before.size.shifted(1), average.size.shifted(_SQUARES)])])
     # The floor keeps quotients of two averages of zeros from becoming 0/0: XLA computes (a/s)/(b/t) as a t / (s b).
     scale = r.emit.maximum([scale, FLOOR])
-    bring_together(r, (0, 1), (x, y), scale)
+    bring_together(r, (0, 1), members, scale)
     finish_combined(r, scale, relative(average, scale))
 
 
@@ -179,7 +219,7 @@ def _difference_in_common(x: Scale, y: Scale) -> int:
 
 def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:
     """Add two scaled values at the larger scale."""
-    scale = updated_scale(r, x, y) or stream_scale(r, x, y)
+    scale = stream_scale(r, x, y)
     terms = 0
     if scale is None:
         terms, scale = scale_of_terms(r, x, y)
@@ -193,24 +233,6 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int)
     finish_combined(r, scale, moments)
     if terms:
         note_stream(r, terms, (x.scale, y.scale, scale))
-
-
-def updated_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
-    """The scale of w - u, a state and its update, in types with the range of f32; None for other sums.
-
-    The size of an update is estimated from all scales that its gradient is computed from. Were it counted in full, an
-    estimate that is too large would become the scale of the state, and enter the next step's estimate. So it enters
-    with a margin: it counts for a state that starts as zeros, and else hardly. Not so for a state that the
-    step also reads in a narrow type: many updates make it far larger than one.
-    """
-    if r.info(0).is_narrow or r.rewriter.paper or r.emit.scope.depth or x.scale.shape or y.scale.shape:
-        return None
-    for state, update in ((x, y), (y, x)):
-        is_state = isinstance(state.data.owner, ir.Block) and not isinstance(update.data.owner, ir.Block)
-        if is_state and state.scale.factors != update.scale.factors:
-            margin = 0 if r.rewriter.narrow and _is_narrowed(state.data) else _UPDATE
-            return r.emit.maximum([state.size, update.size.shifted(-margin)])
-    return None
 
 
 def relative(member: ScaledValue, scale: Scale) -> Moments:

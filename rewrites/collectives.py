@@ -2,12 +2,15 @@
 brought to their maximum over the devices before data are summed, compared or put together.
 """
 
+import math
+
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.bodies import body_kind
-from scalify_hlo.devices import group_size, same_on_every_device
+from scalify_hlo.common_scales import all_reduce_maximum, is_same_everywhere
+from scalify_hlo.devices import group_size
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import Law, rule
-from scalify_hlo.scale import Scale, round_log2
+from scalify_hlo.scale import Scale
 from scalify_hlo.values import ScaledValue
 
 from .regions import on_values
@@ -34,7 +37,7 @@ def sharding_group(r: OpRewrite) -> None:
 
 def equal_everywhere(r: OpRewrite, scale: Scale) -> bool:
     """Whether a scale is known to be the same on all devices."""
-    return all(same_on_every_device(symbol.value, r.rewriter.functions.everywhere) for symbol, _ in scale.factors)
+    return is_same_everywhere(r.rewriter, scale)
 
 
 def at_common_scale(r: OpRewrite, index: int) -> ScaledValue:
@@ -61,7 +64,7 @@ def largest_scale(r: OpRewrite, scale: Scale) -> Scale:
     key = ("largest", scale, groups)
     found = emit.scope.cache.get(key)
     if found is None:
-        value = all_reduce_maximum(r, emit.scale_value(scale), attributes)
+        value = all_reduce_maximum(emit, emit.scale_value(scale), attributes)
         found = emit.cache_scale(key, value, positive=scale.positive, trials=scale.trials)
         emit.scope.cache["largest", found, groups] = found
     return found
@@ -74,18 +77,6 @@ def _replicas(r: OpRewrite) -> int:
     return ir.IntegerAttr(attributes["mhlo.num_replicas"]).value
 
 
-def all_reduce_maximum(r: OpRewrite, value: ir.Value, attributes: dict[str, ir.Attribute]) -> ir.Value:
-    """The maximum of a rank-0 f32 value over groups of devices."""
-    emit = r.emit
-    reduce = emit.create("stablehlo.all_reduce", [value.type], [value], attributes, regions=1)
-    body = reduce.regions[0].blocks.append(emit.scalar, emit.scalar, arg_locs=[emit.location] * 2)
-    with emit.at(ir.InsertionPoint(body)):
-        pair = list(body.arguments)
-        largest = ir.Operation.create("stablehlo.maximum", [emit.scalar], pair, loc=emit.location, ip=emit.ip)
-        ir.Operation.create("stablehlo.return", [], [largest.results[0]], loc=emit.location, ip=emit.ip)
-    return reduce.results[0]
-
-
 # From jax 0.12 on: the sum reaches one device of each group.
 _REDUCE_TO_ONE = ("collective_reduce",) if hasattr(stablehlo, "CollectiveReduceOp") else ()
 
@@ -94,7 +85,8 @@ _REDUCE_TO_ONE = ("collective_reduce",) if hasattr(stablehlo, "CollectiveReduceO
 _SUMS: Law = {
     "family": "accumulation",
     "law": "sum over devices of (s_i x_i) = (m 2^k) (sum(x_i s_i/m) 2^-k), m = max s_i",
-    "scale": "add: m 2^k, k = floor(log2 sqrt(N)) for N devices; max, min: m",
+    "scale": "add: m 2^k, k = floor(log2 sqrt(N)) for N devices, in types of less range than f32 ceil(log2 N); "
+    "max, min: m",
 }
 _MEETING = "scales that are not known to be equal meet in an all_reduce of their maximum; other bodies: on values"
 
@@ -131,8 +123,9 @@ def _reduce(r: OpRewrite, kind: str) -> None:
         if x.indifferent:
             r.result(x.scale, moments, index=i, indifferent=True)
         elif kind == "add" and r.info(i).is_narrow:
-            # Before the sum: it has no wider type to overflow in.
-            exponent = round_log2(moments.log2, r.rewriter.options.rounding)
+            # Before the sum: it has no wider type to overflow in. By the number of terms, not by their expected sum:
+            # then it cannot, whatever the devices hold.
+            exponent = math.ceil(math.log2(count))
             r.set_operand(i, r.emit.rescale(x.data, Scale(-exponent)))
             r.result(x.scale.shifted(exponent), moments.shifted(-exponent), index=i)
         else:

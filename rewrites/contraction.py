@@ -4,7 +4,8 @@ import math
 
 from scalify_hlo.bindings import chlo, ir, stablehlo
 from scalify_hlo.moments import Moments
-from scalify_hlo.oprewrite import OpRewrite
+from scalify_hlo.narrow_products import noted_product
+from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale, round_log2
 from scalify_hlo.shapes import placed, uniform_along
@@ -20,7 +21,8 @@ def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: 
     """Declare the result of a contraction whose operands' data are in place and whose scales' product is `scale`.
 
     In types narrower than f32 the products are accumulated in f32 and multiplied by the power of two before they
-    are rounded, so that 2^-k never comes after an overflow.
+    are rounded, so that 2^-k never comes after an overflow; what is rounded to bf16, which cannot overflow, is rounded
+    first, with the same bits (see scalify_hlo.narrow_products).
     """
     moments = contracted(r.rewriter.moments(x.moments), r.rewriter.moments(y.moments), count)
     if x.indifferent or y.indifferent:
@@ -31,10 +33,15 @@ def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: 
     if len(scale.factors) > 1:
         # One value for the product, from which all that follows is computed.
         scale = r.emit.single(Scale(0, scale.factors)).shifted(scale.exponent)
+    # Mean magnitude, as the root mean square of what is not zero: of one-hot rows each sum has one term.
+    size = x.moments.rms * y.moments.rms * math.sqrt(x.moments.share * y.moments.share)
     if not r.result_info().is_narrow:
+        if r.rewriter.narrow:
+            r.rewriter.products.append(noted_product(r.op))
         return r.settled(scale, moments, slack=r.rewriter.slack)
     wide = r.rebuilt(list(r.op.operands), [r.emit.tensor_type(result.type, "f32")]).results[0]
-    return r.accumulated(wide, growth(r, x.moments.rms * y.moments.rms, moments, count), scale, moments)
+    r.rewriter.products.append(noted_product(wide.owner.operation))
+    return r.accumulated(wide, growth(r, size, moments, count), scale, moments)
 
 
 def growth(r: OpRewrite, term: float, total: Moments, count: int) -> float:
@@ -127,11 +134,19 @@ def convolution(r: OpRewrite) -> None:
     contract(r, x, y, scale_x * scale_y, max(kernel.size // max(kernel.shape[outputs], 1), 1))
 
 
+def _equation(r: OpRewrite) -> tuple[str, str]:
+    """The letters of the operands, and of the result. MLIR's verifier takes any text for an equation."""
+    text = ir.StringAttr(r.op.attributes["einsum_config"]).value
+    operands, arrow, result = text.replace(" ", "").partition("->")
+    if not arrow or operands.count(",") != len(r.inputs) - 1:
+        raise UnsupportedError(f"einsum_config '{text}' is no equation of {len(r.inputs)} operands ('ab,bc->ac')")
+    return operands, result
+
+
 # an einsum of two operands contracts the letters that the result lacks
 @rule("einsum", family="contraction", law="(s x) . (t y) = (s t 2^k) (x . y 2^-k)", scale="as dot_general")
 def einsum(r: OpRewrite) -> None:
-    equation = ir.StringAttr(r.op.attributes["einsum_config"]).value.replace(" ", "")
-    inputs, result = equation.split("->")
+    inputs, result = _equation(r)
     names = inputs.split(",")
     sizes = {letter: n for i, term in enumerate(names) for letter, n in zip(term, r.info(i).shape, strict=False)}
     count = 1
@@ -149,8 +164,7 @@ def einsum(r: OpRewrite) -> None:
 # a sum over the letters that the result lacks
 @rule("unary_einsum", family="accumulation", law="sum(s x) = (s 2^k) (sum(x) 2^-k)", scale="as reduce with add")
 def unary_einsum(r: OpRewrite) -> None:
-    equation = ir.StringAttr(r.op.attributes["einsum_config"]).value.replace(" ", "")
-    names, result = equation.split("->")
+    names, result = _equation(r)
     count = 1
     for letter, n in zip(names, r.info(0).shape, strict=False):
         if letter not in result:

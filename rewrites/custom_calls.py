@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.foreign_rules import checked
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import rule
+from scalify_hlo.scale import Scale
 from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
 
@@ -19,7 +21,7 @@ def custom_call(*targets: str) -> Callable[[Callable[[OpRewrite], None]], Callab
 
     def register(function: Callable[[OpRewrite], None]) -> Callable[[OpRewrite], None]:
         for target in targets:
-            TARGETS[target] = function
+            TARGETS[target] = checked(function)
         return function
 
     return register
@@ -36,8 +38,8 @@ def custom_call_rule(r: OpRewrite) -> None:
 
 
 # how a value is laid out over devices, or annotated, does not change it
-@custom_call("Sharding", "SPMDFullToShardShape", "annotate_device_placement", "LayoutConstraint", "MoveToHost",
-             "MoveToDevice", "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape")  # fmt: skip
+@custom_call("Sharding", "annotate_device_placement", "LayoutConstraint", "MoveToHost",
+             "MoveToDevice", "xla.sdy.FuncResultSharding")  # fmt: skip
 def layout(r: OpRewrite) -> None:
     for i, result in enumerate(r.op.results):
         x = r.inputs[i] if i < len(r.inputs) else None
@@ -47,13 +49,40 @@ def layout(r: OpRewrite) -> None:
             r.result(flat.scale, flat.moments, index=i, indifferent=flat.indifferent)
 
 
-# per-device code ends: its scale becomes the scale of a whole tensor
+# per-device code begins, and ends: a scale goes the way of its data, as a number that each device has
+@custom_call("SPMDFullToShardShape", "xla.sdy.GlobalToLocalShape")
+def to_local(r: OpRewrite) -> None:
+    _across(r)
+
+
 @custom_call("SPMDShardToFullShape", "xla.sdy.LocalToGlobalShape")
 def to_whole(r: OpRewrite) -> None:
-    x = r.scaled(0)
-    if not equal_everywhere(r, x.scale):
+    if not equal_everywhere(r, r.scaled(0).scale):
         raise UnsupportedError("per-device code ends with a scale that may differ from device to device")
-    layout(r)
+    _across(r)
+
+
+def _across(r: OpRewrite) -> None:
+    x = to_rank_0(r.rewriter, r.scaled(0))
+    r.set_operand(0, x.data)
+    name = "mhlo.sharding"
+    if x.indifferent or x.scale.is_constant or name not in r.op.attributes:
+        return r.result(x.scale, x.moments, indifferent=x.indifferent)
+    emit = r.emit
+    product = Scale(0, x.scale.factors)
+    inside = "{manual}"
+    enters = ir.StringAttr(r.op.attributes[name]).value == inside
+    ends = ("{replicated}", inside) if enters else (inside, "{replicated}")
+    attributes = dict(r.op.attributes.items())
+    targets = (ir.StringAttr.get("Sharding"), attributes["call_target_name"])
+    value = emit.scale_value(product)
+    for target, sharding in zip(targets, ends, strict=True):
+        attributes |= {"call_target_name": target, name: ir.StringAttr.get(sharding)}
+        value = emit.create(r.name, [value.type], [value], attributes).results[0]
+    if equal_everywhere(r, x.scale):
+        r.rewriter.functions.everywhere.add(value)
+    scale = emit.as_scale(value, positive=product.positive, trials=product.trials)
+    return r.result(scale.shifted(x.scale.exponent), x.moments)
 
 
 def _on_values(r: OpRewrite) -> None:
@@ -95,11 +124,20 @@ def top_k(r: OpRewrite) -> None:
     return r.result(x.scale, x.moments, indifferent=x.indifferent)
 
 
+def _callback(r: OpRewrite) -> None:
+    """A function of the host sees the values: where it returns nothing, f16 and f8 ones as f32, which holds them."""
+    narrow = [i for i, x in enumerate(r.inputs) if x is not None and r.info(i).is_narrow]
+    r.through_plain()
+    if not any(isinstance(result.type, ir.RankedTensorType) for result in r.op.results):  # tokens at most
+        for i in narrow:
+            r.set_operand(i, r.plain(i, "f32"))
+
+
 # a debugging callback or a host computation sees the values
 for _target in ("xla_python_cpu_callback", "xla_python_gpu_callback", "xla_ffi_python_cpu_callback",
                 "xla_ffi_python_gpu_callback", "xla_ffi_partitioned_python_cpu_callback",
                 "xla_ffi_partitioned_python_gpu_callback"):  # fmt: skip
-    TARGETS.setdefault(_target, _on_values)
+    TARGETS.setdefault(_target, _callback)
 
 
 # integers or values that do not depend on the elements' size

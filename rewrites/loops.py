@@ -10,9 +10,10 @@ import dataclasses
 
 from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.bindings import ir
-from scalify_hlo.growth import alternatives, sources, without
+from scalify_hlo.growth import alternatives, outside, sources, without
 from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.plain import unscaled_key, wide_element
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.shapes import joined, to_rank_0
@@ -37,30 +38,54 @@ class Carried:
     - "plain": no scale.
     - "invariant": the scale that it enters with holds in every iteration, the data are brought back to it.
     - "carried": its scale is carried beside it, of `shape`.
+
+    start: the scale that an invariant value takes if it enters as zeros, whose own fits nothing.
     """
 
     kind: str
     shape: tuple[int, ...] = ()
+    start: Scale | None = None
 
 
 @rule("while", family="structural", law="carries (data, scale) where the scale changes between iterations",
       scale="carried; held where an iteration only multiplies it", shaped=True)  # fmt: skip
 def while_(r: OpRewrite) -> None:
     state = [Carried("plain" if x is None else "invariant") for x in r.inputs]
+    started = False
     for _ in range(5 * len(state) + 5):
         loop = _Loop(r, state)
         following = loop.rewrite()
-        if following == state:
+        starts = {} if started or following != state else loop.starts()
+        if following == state and not starts:
             loop.accept()
             return
         loop.discard()
-        state = following
+        started = started or following == state
+        state = [dataclasses.replace(x, start=starts.get(i, x.start)) for i, x in enumerate(following)]
     raise UnsupportedError("the scales carried by this loop do not settle")
 
 
 def _nothing(terminator: ir.Operation) -> None:
     """A condition returns no scaled value."""
     del terminator
+
+
+def _leaves(value: ir.Value) -> bool:
+    """Whether a value is returned by the function, or the iteration of a loop, converted perhaps."""
+    users = [use.owner.operation for use in value.uses]
+    return any(
+        op.name in ("func.return", "stablehlo.return") or (op.name == "stablehlo.convert" and _leaves(op.results[0]))
+        for op in users
+    )
+
+
+def _is_from_outside(data: ir.Value) -> bool:
+    """Whether data are an argument of a function or of a loop's body, converted perhaps."""
+    while not isinstance(data.owner, ir.Block):
+        if data.owner.name != "stablehlo.convert":
+            return False
+        data = data.owner.operands[0]
+    return True
 
 
 class _Loop:
@@ -75,6 +100,7 @@ class _Loop:
         # Per carried scale the carried scales that it depends on after one iteration.
         self.growth: dict[int, set[int]] = {}
         self.returned: dict[int, Scale] = {}  # the carried scales after one iteration
+        self.ends: list[ScaledValue | None] = []  # what an iteration returns
 
     def _entry(self, index: int, assumed: Carried) -> ScaledValue | None:
         """The value that enters the loop, in the form that the assumption asks for."""
@@ -83,10 +109,15 @@ class _Loop:
         rewriter = self.r.rewriter
         value = self.r.inputs[index] or rewriter.as_scaled(self.r.op.operands[index])
         if assumed.kind == "invariant":
-            return value
+            return value if assumed.start is None else self._started(value, assumed.start)
         if value.indifferent:
             return ScaledValue(value.data, Scale(_ZEROS), UNIT)
         return to_rank_0(rewriter, value) if not assumed.shape else value
+
+    def _started(self, value: ScaledValue, start: Scale) -> ScaledValue:
+        """A value at the scale that it is held at; `start` if it is zeros."""
+        scale = self.r.emit.if_zeros(value.scale, start)
+        return dataclasses.replace(value, data=self.r.bring(value, scale), scale=scale)
 
     def _build(self) -> tuple[ir.Operation, dict[int, Scale]]:
         """The new loop around a copy of the old one's regions, with block arguments for carried scales."""
@@ -136,6 +167,7 @@ class _Loop:
                 returned = rewriter.scaled.get(values[i])
                 found = sources(self.r.emit, returned.scale) if returned else set[Symbol]()
                 self.growth[i] = {j for j, scale in self.scales.items() if scale.factors[0][0] in found}
+            self.ends = [rewriter.scaled.get(value) for value in values]
             for i, value in enumerate(values):
                 following.append(self._next(i, rewriter.scaled.get(value), value))
             if following == self.state:
@@ -173,7 +205,7 @@ class _Loop:
         if (
             not assumed.shape
             and not self._starts_from_zeros(index)
-            and self._settled(index, returned) == self.scales[index]
+            and (self._is_state(index) or self._settled(index, returned) == self.scales[index])
         ):
             self.r.rewriter.held.add((self.r.op, index))
             return Carried("invariant")
@@ -186,6 +218,36 @@ class _Loop:
     def _starts_from_zeros(self, index: int) -> bool:
         found = self.r.inputs[index]
         return found.indifferent if found else self.r.rewriter.facts_of(self.r.op.operands[index]).indifferent
+
+    def _is_state(self, index: int) -> bool:
+        """Whether a carried value enters from outside and comes out as its own successor: weights in a loop of updates.
+
+        # w <- w + u: w keeps its scale, whatever u is estimated to be
+
+        An activation that blocks are added to is no state: it is computed, and may grow with them.
+        """
+        entry = self.entry[index]
+        return (
+            entry is not None
+            and _is_from_outside(entry.data)
+            and index in self.growth.get(index, ())
+            and _leaves(self.r.op.results[index])
+        )
+
+    def starts(self) -> dict[int, Scale]:
+        """Scales for state that may enter as zeros: of what an iteration adds to it, as far as it is known outside."""
+        r = self.r
+        found: dict[int, Scale] = {}
+        for i, (assumed, entry) in enumerate(zip(self.state, self.entry, strict=True)):
+            if assumed.kind != "invariant" or entry is None or not self._was_held(i) or entry.scale.shape:
+                continue
+            returned = self.ends[i]
+            if returned is None or entry.scale.is_constant or r.emit.is_live(entry.scale):
+                continue
+            size = self._outside(returned.size, without=entry.scale)
+            if size is not None:
+                found[i] = size
+        return found
 
     def _settled(self, index: int, returned: ScaledValue) -> Scale:
         """The scale to carry on with: the one returned, without what multiplies the carried one."""
@@ -241,7 +303,7 @@ class _Loop:
                 continue
             returned = rewriter.scaled.get(value) or rewriter.as_scaled(value)
             if assumed.kind == "invariant":
-                data.append(self.r.bring(returned, entry.scale))
+                data.append(self._held(returned, entry.scale))
                 continue
             if returned.indifferent:
                 data.append(returned.data)
@@ -260,6 +322,14 @@ class _Loop:
             terminator.name, [], [*data, *scales], loc=terminator.location, ip=ir.InsertionPoint(terminator)
         )
         terminator.erase()
+
+    def _held(self, returned: ScaledValue, scale: Scale) -> ir.Value:
+        """The data of a returned value at the scale that it is held at: of the value itself where that is known."""
+        emit, element = self.r.emit, returned.info.element
+        value = emit.scope.cache.get(unscaled_key(returned.data, returned.scale, element))
+        if value is None or returned.scale == scale or wide_element(element) != element:
+            return self.r.bring(returned, scale)
+        return emit.unscale_by(value, scale)
 
     def accept(self) -> None:
         """The assumption holds: declare the results."""
@@ -295,6 +365,20 @@ class _Loop:
         if not is_accumulated(self.r.op, index, self.r.rewriter.functions.called):
             return UNIT
         return Moments(count**_AGREEING)
+
+    def _outside(self, scale: Scale, without: Scale) -> Scale | None:
+        """A scale of the body as far as it is known outside of the loop, leaving out alternatives of one scale."""
+        entries: dict[Symbol, Scale] = {}
+        for j, carried in self.scales.items():
+            entry, returned = self.entry[j], self.ends[j]
+            assert entry is not None
+            symbol = carried.factors[0][0]
+            entries[symbol] = entry.scale
+            if self._starts_from_zeros(j) and returned is not None:
+                entries.pop(symbol)
+                self.r.emit.estimate_parts(symbol, [returned.scale])
+        hidden = {symbol for symbol, _ in without.factors}
+        return outside(self.r.emit, scale, self.r.emit.scope.depth, entries, hidden)
 
     def _parts_outside(self, index: int) -> list[Scale]:
         """What exists outside of the loop, of which a carried scale after the first iteration is about the largest."""

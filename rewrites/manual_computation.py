@@ -3,8 +3,9 @@ or as results of their own, the same on all devices.
 """
 
 from scalify_hlo.bindings import ir, sdy
-from scalify_hlo.devices import mesh_sizes
+from scalify_hlo.common_scales import at_common_scales
 from scalify_hlo.emitter import Scope
+from scalify_hlo.module.manual import collective_attributes, groups_around
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.registry import never_scaled, rule
 from scalify_hlo.scale import SMALLEST, Scale, Symbol
@@ -12,7 +13,7 @@ from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
-from .collectives import all_reduce_maximum, equal_everywhere
+from .collectives import equal_everywhere
 
 
 # the region works on local data; a rank-0 scale is replicated, one with a shape is sharded like its data
@@ -123,12 +124,13 @@ class _Region:
 
         def emit_scales(terminator: ir.Operation) -> None:
             del terminator
+            own: list[ScaledValue] = []
             for i, form in enumerate(found):
-                if form is None or all(symbol in self.outside for symbol, _ in form.scale.factors):
-                    continue
-                form = self._same_everywhere(to_rank_0(rewriter, form))
+                if form is not None and any(symbol not in self.outside for symbol, _ in form.scale.factors):
+                    leaving.append(i)
+                    own.append(to_rank_0(rewriter, form))
+            for i, form in zip(leaving, self._same_everywhere(own), strict=True):
                 found[i] = form
-                leaving.append(i)
                 scales.append(rewriter.emit.scale_value(SMALLEST if form.indifferent else form.scale))
 
         rewriter.at_end(end, scope, emit_scales)
@@ -137,32 +139,14 @@ class _Region:
         end.erase()
         return leaving
 
-    def _same_everywhere(self, form: ScaledValue) -> ScaledValue:
-        """The value with a scale that is the same on all devices, as a replicated result must be."""
-        if form.indifferent or equal_everywhere(self.r, form.scale):
-            return form
-        emit = self.r.emit
-        key = ("everywhere", form.scale)
-        scale = emit.scope.cache.get(key)
-        if scale is None:
-            value = all_reduce_maximum(self.r, emit.scale_value(form.scale), self._all_devices())
-            scale = emit.cache_scale(key, value, positive=form.scale.positive, trials=form.scale.trials)
-        return ScaledValue(emit.rescale(form.data, form.scale / scale), scale, form.moments)
-
-    def _all_devices(self) -> dict[str, ir.Attribute]:
-        """Attributes of a collective over the manual axes."""
-        sizes = mesh_sizes(self.r.rewriter.functions.module, self._mesh())
-        if not sizes:
+    def _same_everywhere(self, forms: list[ScaledValue]) -> list[ScaledValue]:
+        """The values with scales that are the same on all devices, as replicated results must be."""
+        if all(form.indifferent or equal_everywhere(self.r, form.scale) for form in forms):
+            return forms
+        groups = groups_around(self.block.operations[0].operation)
+        if groups is None:
             raise UnsupportedError("'sdy.manual_computation' on a mesh that the module does not define")
-        manual = {ir.StringAttr(axis).value for axis in ir.ArrayAttr.parse(_manual_axes(self.r.op))}
-        groups = _groups(list(sizes.values()), [name in manual for name in sizes])
-        rows = ", ".join(str(group) for group in groups)
-        shape = f"{len(groups)}x{len(groups[0])}"
-        return {
-            "replica_groups": ir.Attribute.parse(f"dense<[{rows}]> : tensor<{shape}xi64>"),
-            "channel_handle": ir.Attribute.parse("#stablehlo.channel_handle<handle = 1, type = 1>"),
-            "use_global_device_ids": ir.UnitAttr.get(),
-        }
+        return at_common_scales(self.r.rewriter, forms, collective_attributes(groups))
 
     def _mesh(self) -> ir.Attribute:
         shardings = [*self.in_shardings, *self.out_shardings]
@@ -171,26 +155,3 @@ class _Region:
 
 def _shardings(op: ir.Operation, name: str) -> list[ir.Attribute]:
     return list(sdy.TensorShardingPerValueAttr(op.attributes[name]).shardings)
-
-
-def _manual_axes(op: ir.Operation) -> str:
-    """The manual axes as the text of an array attribute: ["a", "b"]."""
-    text = str(op.attributes["manual_axes"])
-    return "[" + text[text.index("{") + 1 : text.rindex("}")] + "]"
-
-
-def _groups(sizes: list[int], chosen: list[bool]) -> list[list[int]]:
-    """Device numbers of a row-major mesh, grouped over the `chosen` axes."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    total = 1
-    for size in sizes:
-        total *= size
-    for device in range(total):
-        rest = device
-        fixed: list[int] = []
-        for size, inside in zip(reversed(sizes), reversed(chosen), strict=True):
-            rest, position = divmod(rest, size)
-            if not inside:
-                fixed.append(position)
-        groups.setdefault(tuple(fixed), []).append(device)
-    return list(groups.values())

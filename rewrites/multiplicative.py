@@ -8,7 +8,7 @@ from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.plain import note_product
 from scalify_hlo.registry import rule
 from scalify_hlo.scale import ONE, Scale
-from scalify_hlo.values import ScaledValue, Weight
+from scalify_hlo.values import ScaledValue
 
 from .nonlinear import on_values
 
@@ -32,9 +32,9 @@ def power_of_two(number: float | None) -> int | None:
     return exponent - 1 if mantissa == 0.5 else None
 
 
-def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale, weight: Weight | None = None) -> None:
+def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale) -> None:
     """The result is the operand's data at another scale; the operation disappears."""
-    r.result(scale, x.moments, data=x.data, indifferent=x.indifferent, weight=weight)
+    r.result(scale, x.moments, data=x.data, indifferent=x.indifferent)
     r.erase()
 
 
@@ -48,16 +48,15 @@ def multiply(r: OpRewrite) -> None:
             number = r.splat(1 - i) or 1.0
             constant = ScaledValue(r.operand(1 - i), ONE, of_constant(number))
             note_product(r.rewriter, r.value(), x, constant)
-            return r.result(x.scale, x.moments.times(number), weight=_weight(r, i, 1 - i))
+            return r.result(x.scale, x.moments.times(number))
         exponent = power_of_two(r.splat(1 - i))
         if exponent is not None:
             x = r.scaled(i)
-            return _pass_through(r, x, x.scale.shifted(exponent), _weight(r, i, 1 - i))
+            return _pass_through(r, x, x.scale.shifted(exponent))
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale * y.scale
     if _is_high_power(scale):
         return on_values(r)
-    weight = (_weight(r, 0, 1) or _weight(r, 1, 0)) if plain else None
     squared = x.data == y.data and not r.info(0).is_complex
     if squared:
         # The scales may differ, as in (2 x) x.
@@ -71,7 +70,7 @@ def multiply(r: OpRewrite) -> None:
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
     note_product(r.rewriter, r.value(), x, y)
-    return scaled_result(r, scale, moments, weight)
+    return scaled_result(r, scale, moments)
 
 
 def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> bool:
@@ -93,32 +92,12 @@ def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> 
     return abs(size) <= slack and abs(x.moments.log2 + size) <= slack
 
 
-def _weight(r: OpRewrite, index: int, constant: int) -> Weight | None:
-    """How operand `index` weighs, multiplied by the constant at `constant`."""
-    number = r.splat(constant)
-    if number is None or not 0 < number < 1:
-        return None
-    before = r.scaled(index)
-    if before.weight is not None:
-        return Weight(before.weight.number * number, before.weight.of_state)
-    return Weight(number, _is_from_outside(before.data))
-
-
-def _is_from_outside(data: ir.Value) -> bool:
-    """Whether data are an argument of a function or of a loop's body, converted perhaps."""
-    while not isinstance(data.owner, ir.Block):
-        if data.owner.name != "stablehlo.convert":
-            return False
-        data = data.owner.operands[0]
-    return True
-
-
 def _is_high_power(scale: Scale) -> bool:
     """Whether a scale is so high a power of another that it leaves the range of f32."""
     return scale.degree > _LARGEST_POWER
 
 
-def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight | None = None) -> None:
+def scaled_result(r: OpRewrite, scale: Scale, moments: Moments) -> None:
     """Declare a product or quotient.
 
     A product of many scales is made one value, so that what follows does not multiply them again.
@@ -127,10 +106,10 @@ def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, weight: Weight |
     if not rest.is_one:
         with r.after():
             data = r.emit.rescale(r.value(), rest)
-        return r.settled(scale / rest, moments, data=data, weight=weight)
+        return r.settled(scale / rest, moments, data=data)
     if len(scale.factors) > _MOST_FACTORS:
         scale = r.emit.single(Scale(0, scale.factors)).shifted(scale.exponent)
-    return r.settled(scale, moments, weight=weight)
+    return r.settled(scale, moments)
 
 
 def with_headroom(r: OpRewrite, x: ScaledValue) -> ScaledValue:

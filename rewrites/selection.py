@@ -38,7 +38,7 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], shares: Sequence[floa
             if number is None:
                 continue
             other = r.scaled(j)
-            scale = _mask(r, i, j, number)
+            scale = _mask(r, i, j, number) if abs(number) >= _MASK or _is_outer(r, number) else None
             aligned = constant_operand(r, i, j) if scale is None else None
             if aligned is not None:
                 return finish_combined(r, aligned, other.moments)
@@ -64,14 +64,12 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], shares: Sequence[floa
     return None
 
 
-def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale | None:
-    """Give a far constant the other member's scale, which is returned: s select(p, x, c/s).
+def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
+    """Give a constant the other member's scale, which is returned: s select(p, x, c/s).
 
     In narrow types c/s saturates, so that of a mask at least c 2^-_MASK_LOSS is left. The scale of a member that is
     smaller still (zeros have the smallest one) gives way: a mask must stay one.
     """
-    if abs(number) < _MASK:
-        return None
     emit, member = r.emit, r.scaled(other)
     info = r.info(index)
     largest = {"f16": 65504.0, **LARGEST}.get(info.element, 3.0e38)
@@ -88,6 +86,14 @@ def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale | None:
         r.set_operand(index, emit.broadcast_like(emit.scale_as(quotient, info.element), r.operand(index)))
     r.set_operand(other, r.bring(member, scale))
     return scale
+
+
+# max(s x, c) = s max(x, c/s): whatever s is, the result has the size of s x where c bounds it from outside
+def _is_outer(r: OpRewrite, number: float) -> bool:
+    """Whether a constant is a bound that ordinary values stay within: at least -448, at most 448."""
+    if r.rewriter.paper or not math.isfinite(number):
+        return False
+    return number < 0 if r.name == "stablehlo.maximum" else number > 0 and r.name == "stablehlo.minimum"
 
 
 # p ? s x : t y = m (p ? x s/m : y t/m)

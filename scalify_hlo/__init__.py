@@ -12,6 +12,12 @@ import pathlib
 import sys
 from typing import Any
 
+from jaxlib.version import __version__ as _jaxlib_version
+
+from scalify_hlo.versions import check_jaxlib
+
+check_jaxlib(_jaxlib_version)
+
 _ROOT = pathlib.Path(__file__).resolve().parent
 if not (_ROOT / "rewrites").is_dir():
     # A bare checkout or an editable install: `rewrites/` and `tools/` lie beside the package.
@@ -32,6 +38,7 @@ _PUBLIC = {
     "as_scaled_array": "scalify_hlo.frontend.conversion",
     "asarray": "scalify_hlo.frontend.conversion",
     "custom_scale": "scalify_hlo.frontend.custom_scale",
+    "debug": "scalify_hlo.frontend.diagnosis",
     "debug_callback": "scalify_hlo.frontend.debug",
     "dynamic_rescale": "scalify_hlo.frontend.rescaling",
     "get_data": "scalify_hlo.frontend.primitives",
@@ -40,6 +47,7 @@ _PUBLIC = {
     "register_flax_serialization": "scalify_hlo.frontend.integrations",
     "rescale_state": "scalify_hlo.frontend.rescaling",
     "scaled_array": "scalify_hlo.frontend.scaled_array",
+    "scaled_shardings": "scalify_hlo.frontend.shardings",
     "scalify": "scalify_hlo.frontend.transform",
     "scalify_exported": "scalify_hlo.exported",
     "set_scaling": "scalify_hlo.frontend.primitives",
@@ -56,7 +64,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     module = _PUBLIC.get(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise importlib.import_module(f"{__name__}.jax_scalify_names").missing(__name__, name)
     return getattr(importlib.import_module(module), name)
 
 

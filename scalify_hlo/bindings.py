@@ -11,12 +11,16 @@ import os
 from collections.abc import Sequence
 from typing import Any, cast
 
+# As `import jax` does: XLA's own log begins with warnings. It reads this when it is loaded, so it comes first.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, func, mhlo, mpmd, sdy, stablehlo
 
 __all__ = [
     "chlo",
+    "context_exists",
     "exported_module",
     "func",
     "gpu_compile_only_devices",
@@ -44,6 +48,11 @@ def _process_wide() -> tuple[ir.DialectRegistry, ir.ThreadPool]:
     registry = ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
     return registry, ir.ThreadPool()
+
+
+def context_exists() -> bool:
+    """Whether this process has made an MLIR context, whose threads a forked child would lack."""
+    return _process_wide.cache_info().currsize > 0
 
 
 def make_context() -> ir.Context:

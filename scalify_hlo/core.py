@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.sharding import Sharding
 from numpy.typing import DTypeLike
 
 from scalify_hlo.frontend.config import ScalifyConfig, get_scalify_config
@@ -25,9 +26,11 @@ from scalify_hlo.frontend.powers_of_two import (
 )
 from scalify_hlo.frontend.scaled_array import ScaledArray, is_scaled_leaf, scaled_array
 from scalify_hlo.frontend.transform import scalify
+from scalify_hlo.jax_scalify_names import missing
 
 __all__ = [
-    "Array", "ArrayTypes", "DTypeLike", "Pow2RoundMode", "ScaledArray", "ScalifyConfig", "Shape", "as_scaled_array",
+    "Array", "ArrayTypes", "DTypeLike", "Pow2RoundMode", "ScaledArray", "ScalifyConfig", "Shape",
+    "Sharding", "as_scaled_array",
     "asarray", "debug_callback", "get_numpy_api", "get_scale_dtype", "get_scalify_config", "is_scaled_leaf",
     "is_static_anyscale", "is_static_one_scalar", "is_static_zero", "make_scaled_scalar", "pow2_decompose",
     "pow2_round", "pow2_round_down", "pow2_round_up", "safe_div", "safe_reciprocal", "scaled_array", "scalify",
@@ -35,6 +38,10 @@ __all__ = [
 
 Shape = tuple[int, ...]
 ArrayTypes: tuple[Any, ...] = (Array,)
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name)
 
 
 def make_scaled_scalar(value: Any, scale_dtype: DTypeLike | None = None) -> ScaledArray:

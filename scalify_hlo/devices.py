@@ -6,21 +6,14 @@ certain, no communication is needed to bring the scales of several devices toget
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from typing import Any
 
 from scalify_hlo.bindings import ir, sdy, stablehlo
+from scalify_hlo.module.manual import EVERYWHERE, GROUPS, MANUAL, covers, groups_around, mesh_sizes, parent
+from scalify_hlo.module.traits import Trait, names
 
 # Operations whose result is a function of their operands alone.
-_FUNCTIONS = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "abs", "add", "broadcast_in_dim", "cbrt", "clamp", "compare", "concatenate", "convert", "divide",
-        "dynamic_slice", "dynamic_update_slice", "exponential", "is_finite", "log", "maximum", "minimum", "multiply",
-        "negate", "optimization_barrier", "pad", "power", "reduce", "reduce_precision", "reshape", "rsqrt", "select",
-        "slice", "sqrt", "subtract", "transpose", "and", "or", "not",
-    )
-)  # fmt: skip
-_CONSTANTS = frozenset({"stablehlo.constant", "stablehlo.iota"})
+_FUNCTIONS = names(Trait.FUNCTION, without=Trait.CONSTANT)
+_CONSTANTS = names(Trait.CONSTANT)
 
 
 def same_on_every_device(value: ir.Value, known: AbstractSet[ir.Value]) -> bool:
@@ -46,22 +39,48 @@ def _same(value: ir.Value, assumed: set[ir.Value]) -> bool:
     if op.name == "stablehlo.while":
         index = next(i for i, result in enumerate(op.results) if result == value)
         return _carried(op, index, assumed)
+    if op.name == "stablehlo.all_reduce":
+        whole = groups_around(op)
+        return whole is not None and covers(op.attributes["replica_groups"], whole)
+    return op.name == "func.call" and _returned_everywhere(op, ir.OpResult(value).result_number)
+
+
+def _returned_everywhere(call: ir.Operation, index: int) -> bool:
+    """Whether the called function says of a result that it is the same on all devices."""
+    root = call
+    while (above := parent(root)) is not None:
+        root = above
+    name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    for op in root.regions[0].blocks[0].operations:
+        function = op.operation
+        if function.name == "func.func" and ir.StringAttr(function.attributes["sym_name"]).value == name:
+            return _has(function, "res_attrs", index, EVERYWHERE)
     return False
+
+
+def _has(function: ir.Operation, kind: str, index: int, name: str) -> bool:
+    attributes = ir.ArrayAttr(function.attributes[kind]) if kind in function.attributes else ()
+    return index < len(attributes) and any(named.name == name for named in ir.DictAttr(attributes[index]))
 
 
 def _argument(argument: ir.BlockArgument, block: ir.Block, assumed: set[ir.Value]) -> bool:
     op = block.owner.operation
     if op.name == "stablehlo.while":
         return _carried(op, argument.arg_number, assumed)
-    if op.name == "sdy.manual_computation":
+    if op.name == MANUAL:
         shardings = sdy.TensorShardingPerValueAttr(op.attributes["in_shardings"]).shardings
         return not any(True for _ in _axes(shardings[argument.arg_number]))
     # An argument of a partitioned program is one logical value; of a replicated program, one for each replica.
     if op.name != "func.func":
         return False
     attributes = op.attributes
+    if _has(op, "arg_attrs", argument.arg_number, EVERYWHERE):
+        return True
+    module = parent(op)
+    if module is None or GROUPS in module.attributes:
+        return False
     public = "sym_visibility" not in attributes or ir.StringAttr(attributes["sym_visibility"]).value == "public"
-    return public and _count(op.parent.operation, "mhlo.num_replicas") == 1
+    return public and _count(module, "mhlo.num_replicas") == 1
 
 
 def _count(module: ir.Operation, name: str) -> int:
@@ -84,27 +103,12 @@ def _axes(sharding: ir.Attribute) -> Iterable[ir.Attribute]:
         yield from sdy.DimensionShardingAttr(dimension).axes
 
 
-def mesh_sizes(module: ir.Module, mesh: ir.Attribute) -> dict[str, int]:
-    """Axis name -> number of devices of a mesh: `@name`, or one written out. {} when there is none of that name."""
-    if isinstance(mesh, ir.FlatSymbolRefAttr):
-        for op in module.body.operations:
-            if op.operation.name == "sdy.mesh" and ir.StringAttr(op.attributes["sym_name"]).value == mesh.value:
-                mesh = op.attributes["mesh"]
-                break
-        else:
-            return {}
-    # From jax 0.12 on collectives have meshes of StableHLO's own.
-    dialect: Any = stablehlo if str(mesh).startswith("#stablehlo.") else sdy
-    axes = [dialect.MeshAxisAttr(axis) for axis in dialect.MeshAttr(mesh).axes]
-    return {axis.name: axis.size for axis in axes}
-
-
 def group_size(module: ir.Module, groups: ir.Attribute) -> int:
     """Number of devices in each of the `replica_groups` of a collective; 1 when that is not known."""
     if isinstance(groups, ir.DenseElementsAttr):
         return max(ir.ShapedType(groups.type).get_dim_size(1), 1)
     axes = stablehlo.ReplicaGroupMeshAxesAttr(groups)
-    sizes = mesh_sizes(module, axes.mesh)
+    sizes = mesh_sizes(module.operation, axes.mesh)
     size = 1
     for entry in ir.ArrayAttr(axes.axes):
         axis = stablehlo.AxisRefAttr(entry)

@@ -10,7 +10,7 @@ around it: trees, types, shardings and the indices of kept arguments.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import jax
@@ -27,8 +27,8 @@ from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify
 from scalify_hlo.rewrite import scalify_in_place
-from scalify_hlo.selection import SCALE_SHAPE, SCALED, select_arguments
-from scalify_hlo.signature import ROLE, public_function
+from scalify_hlo.selection import ROLE, SCALE_SHAPE, SCALED, is_rewritten, select_arguments
+from scalify_hlo.signature import public_function
 from scalify_hlo.types import tensor_info
 
 Container = Literal["ScaledArray", "tuple"]
@@ -36,7 +36,10 @@ Select = str | Sequence[int] | Callable[[str, Any], bool]
 ShapeOfScale = Callable[[str, Any], Sequence[int]]
 
 _MLIR_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
-_NUMPY_NAMES = {element: name for name, element in _MLIR_NAMES.items()}
+_NUMPY_NAMES = {element: name for name, element in _MLIR_NAMES.items()} | {
+    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
+    "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2FNUZ": "float8_e5m2fnuz",
+}  # fmt: skip
 
 
 class ScaledExported(Exported):
@@ -84,11 +87,14 @@ def scalify_exported(
     Float results become pairs if any input does (unless `options.plain_results`). Platforms, effects, symbolic
     dimensions, donations and shardings are kept; scales are replicated. Inputs that the module does not use stay
     unused, and are pairs like the others. The result is called, nested in `jax.jit` and serialised like any other;
-    it has no derivative. Raises ScalifyError for a module that cannot be rewritten.
+    it has no derivative. A function whose module carries pairs already is returned as it is. Raises ScalifyError for
+    a module that cannot be rewritten, and where more inputs of such a function, or a precision, are asked for.
     """
     with make_context() as context, ir.Location.unknown():
         module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
         leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
+        if is_rewritten(public_function(module)):
+            return _left_alone(exported, module, scaled, options, precision)
         before, after = passes_around_scalify(precision) if precision is not None else ((), ())
         notes: list[Diagnostic] = [] if remarks is None else remarks
         for each in before:
@@ -124,8 +130,12 @@ def scalify_exported(
         "out_tree": _tree(exported.out_tree, results, container),
         "in_avals": _doubled(exported.in_avals, inputs, lambda _: next(in_scales)),
         "out_avals": _doubled(exported.out_avals, results, lambda _: next(out_scales)),
-        "_in_named_shardings": _doubled(_private(exported, "_in_named_shardings"), inputs, _replicated),
-        "_out_named_shardings": _doubled(_private(exported, "_out_named_shardings"), results, _replicated),
+        "_in_named_shardings": _doubled(
+            _private(exported, "_in_named_shardings"), inputs, _beside(shapes[i] for i in sorted(shapes))
+        ),
+        "_out_named_shardings": _doubled(
+            _private(exported, "_out_named_shardings"), results, _beside(s for s in result_shapes if s is not None)
+        ),
         "in_shardings_hlo": _doubled(exported.in_shardings_hlo, inputs, lambda _: None),
         "out_shardings_hlo": _doubled(exported.out_shardings_hlo, results, lambda _: None),
         "module_kept_var_idx": tuple(kept),
@@ -133,6 +143,17 @@ def scalify_exported(
     }
     fields = {field.name: _private(exported, field.name) for field in dataclasses.fields(exported)}
     return ScaledExported(**{**fields, **changes})
+
+
+def _left_alone(
+    exported: Exported, module: ir.Module, scaled: Select, options: ScalifyOptions, precision: Precision | None
+) -> Exported:
+    """An Exported that carries pairs already, unless more is asked of it: ScalifyError then."""
+    if precision is not None:
+        raise ScalifyError("this function is rewritten already: give the original a precision")
+    asked = scaled if isinstance(scaled, str) else "chosen inputs"
+    select_arguments(public_function(module), dataclasses.replace(options, args=asked))
+    return exported
 
 
 def with_types_of(exported: Exported, module: ir.Module) -> Exported:
@@ -285,8 +306,16 @@ def _doubled(values: Sequence[Any], pairs: Sequence[bool], of_scale: Callable[[A
     return tuple(result)
 
 
-def _replicated(sharding: Any) -> Any:
-    """The sharding of a rank-0 scale beside sharded data."""
-    if sharding is None:
-        return None
-    return NamedSharding(sharding.mesh, PartitionSpec(), memory_kind=sharding.memory_kind)
+def _beside(shapes: Iterable[tuple[int, ...]]) -> Callable[[Any], Any]:
+    """A function that, called with the shardings of data in order, gives those of scales of these shapes."""
+    remaining = iter(shapes)
+
+    def of_scale(sharding: Any) -> Any:
+        shape = next(remaining)
+        if sharding is None:
+            return None
+        axes = [*sharding.spec, *[None] * (len(shape) - len(sharding.spec))]
+        spec = PartitionSpec(*(axis if n != 1 else None for axis, n in zip(axes, shape, strict=False)))
+        return NamedSharding(sharding.mesh, spec, memory_kind=sharding.memory_kind)
+
+    return of_scale

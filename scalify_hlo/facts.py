@@ -9,43 +9,22 @@ import math
 import re
 from collections.abc import Callable
 
-import ml_dtypes
 import numpy as np
 
 from scalify_hlo.analysis.calls import terminator
-from scalify_hlo.bindings import ir
-from scalify_hlo.execution.element_types import NUMPY_DTYPES
+from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.module.carriers import carried_by
+from scalify_hlo.module.constants import BINARY, UNARY, moments_of_iota, read_dense, rounded
+from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.moments import Moments, of_constant
+from scalify_hlo.size.masks import share_of
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import UNKNOWN, PlainFacts
 
 # Operations that rearrange or repeat elements: a splat stays the same splat.
-_MOVES = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "broadcast_in_dim", "dynamic_broadcast_in_dim", "broadcast", "reshape", "dynamic_reshape", "transpose",
-        "slice", "dynamic_slice", "real_dynamic_slice", "reverse", "gather", "dynamic_gather",
-    )
-)  # fmt: skip
-_UNARY: dict[str, Callable[[float], float]] = {
-    "stablehlo.negate": lambda x: -x,
-    "stablehlo.abs": abs,
-    "stablehlo.sqrt": lambda x: math.sqrt(x) if x >= 0 else math.nan,
-    "stablehlo.rsqrt": lambda x: 1 / math.sqrt(x) if x > 0 else math.inf,
-}
-_BINARY: dict[str, Callable[[float, float], float]] = {
-    "stablehlo.add": lambda x, y: x + y,
-    "stablehlo.subtract": lambda x, y: x - y,
-    "stablehlo.multiply": lambda x, y: x * y,
-    "stablehlo.divide": lambda x, y: x / y if y else math.nan,
-    "stablehlo.maximum": lambda x, y: float(np.maximum(x, y)),  # not Python's: NaN is the larger
-    "stablehlo.minimum": lambda x, y: float(np.minimum(x, y)),
-}
-# A dense constant larger than this is not read: its magnitude stays unknown.
-_LARGEST_READ = 1 << 20
+_MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE)
 _DEPTH = 12
-_FLOATS = ("f64", "f32", "f16", "bf16")
-_LARGEST_INTEGER = 2**53  # up to which f64, in which facts are computed, has them all
 
 
 class FactFinder:
@@ -67,6 +46,16 @@ class FactFinder:
                 self.learnt[-1].append(value)
         return found
 
+    def apart(self) -> "FactFinder":
+        """A finder of its own that knows the same of arguments: what it learns before a rewriting stays out of it."""
+        other = FactFinder(self.callee)
+        other.known = {value: facts for value, facts in self.known.items() if isinstance(value, ir.BlockArgument)}
+        return other
+
+    def number(self, value: ir.Value) -> float | None:
+        """The number that all elements of a plain value equal, if it is known."""
+        return self.of(value).splat
+
     def _derive(self, value: ir.Value, depth: int) -> PlainFacts:
         owner = value.owner
         if isinstance(owner, ir.Block):
@@ -77,13 +66,14 @@ class FactFinder:
         if name == "stablehlo.constant" and tensor_info(value.type).is_complex:
             return _of_complex(op)
         if name == "stablehlo.constant":
-            return _of_dense(op.attributes["value"], value.type)
+            return _of_dense(op)
         if name in _MOVES:
             return self.of(op.operands[0], depth - 1)
         if name == "stablehlo.reduce_precision":
             return dataclasses.replace(self.of(op.operands[0], depth - 1), splat=None)  # nearly the same number
-        if name == "stablehlo.optimization_barrier":
-            return self.of(op.operands[ir.OpResult(value).result_number], depth - 1)
+        carried = carried_by(value)
+        if carried is not None:
+            return self.of(carried, depth)
         if name == "stablehlo.convert":
             return self._of_convert(op.operands[0], value, depth)
         if name == "stablehlo.iota":
@@ -92,13 +82,20 @@ class FactFinder:
             return self._of_scatter(op, value, depth)
         if name == "func.call":
             return self._of_call(op, value, depth)
-        if name in _UNARY:
+        if name in UNARY:
             x = self.of(op.operands[0], depth - 1)
-            return _splat(_UNARY[name](x.splat), value) if x.splat is not None else UNKNOWN
-        if name in _BINARY:
+            return _splat(UNARY[name](x.splat), value) if x.splat is not None else UNKNOWN
+        if name in BINARY:
             x, y = (self.of(operand, depth - 1) for operand in op.operands)
             if x.splat is not None and y.splat is not None:
-                return _splat(_BINARY[name](x.splat, y.splat), value)
+                return _splat(BINARY[name](x.splat, y.splat), value)
+            if name == "stablehlo.multiply":
+                return _of_products(x, y, 1)
+        if name == "stablehlo.dot_general":
+            x, y = (self.of(operand, depth - 1) for operand in op.operands)
+            numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+            shape, contracting = tensor_info(op.operands[0].type).shape, list[int](numbers.lhs_contracting_dimensions)
+            return _of_products(x, y, math.prod(shape[d] for d in contracting))
         if name == "stablehlo.select":
             x, y = (self.of(operand, depth - 1) for operand in list(op.operands)[1:])
             if x.indifferent and y.indifferent:
@@ -141,16 +138,19 @@ class FactFinder:
             lost = rounded.indifferent and not facts.indifferent and tensor_info(value.type).is_narrow
             return PlainFacts(facts.splat, False, of_constant(facts.splat)) if lost else rounded
         if tensor_info(source.type).element == "i1":
-            # A mask: zeros and ones, half and half for want of knowledge.
-            return PlainFacts(moments=Moments(math.sqrt(0.5), 0.5, True))
+            # A mask of zeros and ones.  # E[x^2] = E[x] = share of ones
+            share = share_of(source)
+            return PlainFacts(moments=Moments(math.sqrt(share), share, True, share=share if share < 0.5 else 1.0))
         return facts
 
 
 def _enters_unchanged(value: ir.Value) -> ir.Value | None:
-    """What enters a loop as this argument of its body, if the body returns the argument itself."""
+    """What enters a loop as this argument of its body, if the body returns the argument itself; per-device code."""
     argument = ir.BlockArgument(value)
     block, index = argument.owner, argument.arg_number
     op = block.owner.operation
+    if op.name == MANUAL and index < len(op.operands):
+        return op.operands[index]
     if op.name != "stablehlo.while" or index >= len(op.operands):
         return None
     body = op.regions[1].blocks[0]
@@ -161,51 +161,30 @@ def _enters_unchanged(value: ir.Value) -> ir.Value | None:
 
 def _splat(number: float, value: ir.Value) -> PlainFacts:
     """Facts of a tensor whose elements all equal `number`, rounded to its element type; of integers toward zero."""
-    element = tensor_info(value.type).element
-    if element in _FLOATS:
-        with np.errstate(over="ignore"):
-            number = float(NUMPY_DTYPES[element].type(number))
-    elif element in NUMPY_DTYPES and element.startswith(("i", "ui")):
-        if not _holds(element, number):
-            return UNKNOWN
-        number = math.trunc(number)
-    else:
+    held = rounded(number, tensor_info(value.type).element)
+    if held is None:
         return UNKNOWN
+    number = held
     indifferent = number == 0 or not math.isfinite(number)
     return PlainFacts(float(number), indifferent, None if indifferent else of_constant(number))
 
 
-def _holds(element: str, number: float) -> bool:
-    """Whether an integer type has a number, rounded toward zero: otherwise its arithmetic is modular.
-
-    Booleans are never rounded: what is not 0 is true.
-    """
-    if not math.isfinite(number):
-        return False
-    if element == "i1":
-        return number in (0, 1)
-    info = ml_dtypes.iinfo(NUMPY_DTYPES[element])
-    return info.min <= math.trunc(number) <= info.max and abs(number) <= _LARGEST_INTEGER
+def _of_products(x: PlainFacts, y: PlainFacts, count: int) -> PlainFacts:
+    """Of sums of `count` products of elements of known size, as the rules of scaled values have them."""
+    if x.moments is None or y.moments is None or x.indifferent or y.indifferent or count <= 0:
+        return UNKNOWN
+    product = x.moments.product(y.moments)
+    return PlainFacts(moments=product if count == 1 else product.summed(count))
 
 
-def _of_dense(attribute: ir.Attribute, type_: ir.Type) -> PlainFacts:
-    info = tensor_info(type_)
-    if not isinstance(attribute, ir.DenseElementsAttr):
+def _of_dense(op: ir.Operation) -> PlainFacts:
+    found = read_dense(op)
+    if not found.is_read:
         return UNKNOWN
-    if attribute.is_splat:
-        element = attribute.get_splat_value()
-        number = getattr(element, "value", None)
-        if isinstance(number, (int, float)):
-            indifferent = number == 0 or not math.isfinite(number)
-            return PlainFacts(float(number), indifferent, None if indifferent else of_constant(number))
-        return UNKNOWN
-    if info.element not in ("f32", "f64", "f16") or info.size > _LARGEST_READ:
-        return UNKNOWN
-    array = np.asarray(attribute).astype(np.float64)
-    finite = array[np.isfinite(array)]
-    if not finite.any():
-        return PlainFacts(indifferent=True)
-    return PlainFacts(moments=_moments_of(finite))
+    if found.splat is None:
+        return PlainFacts(moments=found.moments, indifferent=found.moments is None)
+    indifferent = found.splat == 0 or not math.isfinite(found.splat)
+    return PlainFacts(found.splat, indifferent, None if indifferent else of_constant(found.splat))
 
 
 def _of_complex(op: ir.Operation) -> PlainFacts:
@@ -226,14 +205,9 @@ def _number(text: str) -> float:
     return float(np.frombuffer(bits, ">f4" if len(bits) == 4 else ">f8")[0])
 
 
-def _moments_of(array: np.ndarray) -> Moments:
-    return Moments(float(np.sqrt(np.mean(array**2))), float(np.mean(array)), bool((array >= 0).all()))
-
-
 def _of_iota(op: ir.Operation, value: ir.Value) -> PlainFacts:
     info = tensor_info(value.type)
     size = info.shape[int(ir.IntegerAttr(op.attributes["iota_dimension"]).value)]
     if size <= 1:
         return UNKNOWN if size < 0 else _splat(0.0, value)
-    # 0, 1, ..., n-1: mean (n-1)/2, mean square (n-1)(2n-1)/6
-    return PlainFacts(moments=Moments(math.sqrt((size - 1) * (2 * size - 1) / 6), (size - 1) / 2, True))
+    return PlainFacts(moments=moments_of_iota(size))

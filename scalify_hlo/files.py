@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 from scalify_hlo.errors import Diagnostic, ScalifyError
-from scalify_hlo.isolation import stream_file
+from scalify_hlo.isolation import show_stderr
 
 STANDARD_STREAM = "-"
 
@@ -19,10 +19,9 @@ def display_name(path: str) -> str:
 def read_input(path: str) -> bytes:
     """The content of a file, or of stdin for "-". Raises ScalifyError."""
     try:
-        stored = stream_file(path)
-        if stored is None and path == STANDARD_STREAM:
+        if path == STANDARD_STREAM:
             return sys.stdin.buffer.read()
-        with open(stored or path, "rb") as file:
+        with open(path, "rb") as file:
             return file.read()
     except OSError as error:
         raise _file_error(path, "read", error) from None
@@ -40,6 +39,7 @@ def write_output(path: str, data: bytes) -> None:
     """
     try:
         if path == STANDARD_STREAM:
+            show_stderr()
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
         elif is_stream(path):

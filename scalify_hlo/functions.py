@@ -83,8 +83,9 @@ class Specialised:
 class FunctionTable:
     """All functions of a module, their specialisations, and what was found wrong."""
 
-    def __init__(self, module: ir.Module, options: ScalifyOptions, *, narrow: bool):
-        """narrow: the module computes in some type of less range than f32."""
+    def __init__(self, module: ir.Module, options: ScalifyOptions, *, narrow: bool, has_layouts: bool = False):
+        """narrow: the module computes in some type of less range than f32. has_layouts: results have shardings."""
+        self.has_layouts = has_layouts
         self.module = module
         self.options = options
         self.narrow = narrow

@@ -112,3 +112,45 @@ def alternatives(
         return products
 
     return [of_scale(scale) for scale in scales]
+
+
+def outside(emit: Emitter, scale: Scale, depth: int, entries: dict[Symbol, Scale], hidden: set[Symbol]) -> Scale | None:
+    """A scale of a loop's body as one that exists outside: maxima inside are maxima of what is known outside.
+
+    depth: of the outside. entries: what stands outside for symbols of the inside. hidden: symbols of the outside whose
+    alternatives are left out. Returns None where nothing is left. Symbols of which nothing is known count as 1.
+
+    # t max(s, u) / v, v = max(w, x): t max(s, u) / max(w, x); without s: t u / max(w, x)
+    """
+    known: dict[Symbol, Scale | None] = {}
+    pending: list[Scale] = [scale]
+    entered: set[Symbol] = set()
+    while pending:
+        missing = next((s for s, _ in pending[-1].factors if s not in known), None)
+        if missing is None:
+            pending.pop()
+            continue
+        found = entries.get(missing)
+        parts = [found] if found is not None else emit.parts(missing)
+        if missing in hidden:
+            known[missing] = None
+        elif missing.depth <= depth and not sources(emit, Scale(0, ((missing, 1),))) & hidden:
+            known[missing] = Scale(0, ((missing, 1),))
+        elif missing not in entered:
+            entered.add(missing)
+            pending += [part for part in parts if any(s not in known and s not in entered for s, _ in part.factors)]
+        else:
+            members = [m for part in parts if (m := _substituted(part, known)) is not None]
+            known[missing] = emit.maximum(members) if members else None if parts else ONE
+    return _substituted(scale, known)
+
+
+def _substituted(scale: Scale, known: dict[Symbol, Scale | None]) -> Scale | None:
+    """A product with what is known of its factors in their place; None if nothing is known of one."""
+    result = Scale(scale.exponent)
+    for symbol, power in scale.factors:
+        factor = known.get(symbol)
+        if factor is None:
+            return None
+        result = result * factor**power
+    return result

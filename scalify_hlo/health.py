@@ -5,17 +5,29 @@ drifted shows it by their mean square; one that has been hurt, by its zeros, und
 """
 
 import dataclasses
-import html as _html
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.health_layout import BINS, COUNTS, FIRST_EXPONENT, MAXIMA, NAMES, SUMS
+from scalify_hlo.health_layout import BINS, COUNTS, DETAILS, MAXIMA, NAMES, SUMS
 from scalify_hlo.types import FLOAT_RANGE
+
+Verdict = Literal["good", "far", "bad"]
+# A larger share of subnormal elements than this, and than so many times that of Gaussian data of unit size, is a loss.
+_LOST, _TIMES = 0.01, 4.0
+# Powers of two from unit size at which data of a narrow type are far from it.
+_FAR = 8.0
+_WIDE = frozenset({"f64", "f32", "bf16", ""})
+
+
+def below_normal(element: str) -> float:
+    """The share of Gaussian data of unit size that is below the smallest normal number of a type."""
+    return math.erf(2.0 ** FLOAT_RANGE[element][1] / math.sqrt(2))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +36,11 @@ class TensorHealth:
 
     mean_square: E[data^2]. amax: the largest magnitude. zeros, underflow, overflow: fractions of the elements that
     are zero, nonzero but below the type's smallest normal number, above its largest number or NaN.
-    scale: the (largest) scale; 1 where the tensor has none. histogram: how many elements have each exponent, from
+    scale: the (largest) scale; 1 where the tensor has none. operation: what computes it in the original program,
+    "argument" for an argument. element: the type of the data; format: the type whose range is counted against.
+    estimate: the root mean square that the rules expect; NaN where they do not say. source: where it comes from, as
+    `file:line:col [name stack]`. infinite: the program may mean infinities among the values (masks), which count as
+    overflow but are no fault. histogram: how many elements have each exponent, from
     `FIRST_EXPONENT`; what lies beyond is in the first and last bin, zeros are in none.
     """
 
@@ -37,6 +53,28 @@ class TensorHealth:
     overflow: float
     scale: float
     histogram: tuple[int, ...]
+    operation: str = ""
+    element: str = ""
+    format: str = ""
+    estimate: float = math.nan
+    source: str = ""
+    infinite: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """ "bad": has elements beyond the range of the format, or lost more at its lower end than data of unit size do.
+
+        "far": of a type of less range than f32, and further from unit size than 2^8: what is larger or smaller still
+        has little room. "good": neither.
+        """
+        if not self.format:
+            lost = self.underflow > _LOST
+        else:
+            lost = self.underflow > max(_LOST, _TIMES * below_normal(self.format))
+        if (self.overflow and not self.infinite) or lost:
+            return "bad"
+        far = self.element not in _WIDE and abs(self.log2_rms) > _FAR
+        return "far" if far else "good"
 
     @property
     def log2_rms(self) -> float:
@@ -54,116 +92,71 @@ def read_health(module: ir.Module, results: Sequence[Array]) -> list[TensorHealt
     names = [ir.StringAttr(name).value for name in ir.ArrayAttr(module.operation.attributes[NAMES])]
     if len(results) < 2 or np.shape(results[-2]) != (len(names), len(COUNTS) + BINS):
         raise ScalifyError(f"the last two results are not {SUMS} and {MAXIMA} of {len(names)} tensors")
-    return [_read(name, *rows) for name, *rows in zip(names, results[-2], results[-1], strict=True)]
+    details = _details(module, len(names))
+    return [_read(name, own, *rows) for name, own, *rows in zip(names, details, results[-2], results[-1], strict=True)]
 
 
-def _read(name: str, sums: Array, maxima: Array) -> TensorHealth:
+def _details(module: ir.Module, count: int) -> list[dict[str, Any]]:
+    """What is known of each row's tensor besides its name; nothing in modules of other versions."""
+    if DETAILS not in module.operation.attributes:
+        return [{}] * count
+    return [
+        {
+            own.name: own.attr.value
+            for own in ir.DictAttr(each)
+            if isinstance(own.attr, (ir.StringAttr, ir.FloatAttr, ir.BoolAttr))
+        }
+        for each in ir.ArrayAttr(module.operation.attributes[DETAILS])
+    ]  # fmt: skip
+
+
+def _read(name: str, details: dict[str, Any], sums: Array, maxima: Array) -> TensorHealth:
     elements, squares, zeros, underflows, overflows = (float(value) for value in sums[: len(COUNTS)])
     count = max(elements, 1.0)
     amax, scale = (float(value) for value in maxima)
     return TensorHealth(
         name, int(elements), squares / count, amax, zeros / count, underflows / count, overflows / count, scale,
-        tuple(int(value) for value in sums[len(COUNTS) :]),
+        tuple(int(value) for value in sums[len(COUNTS) :]), **details,
     )  # fmt: skip
+
+
+def summary(tensors: Sequence[TensorHealth]) -> str:
+    """One line: how many tensors there are, and how many are out of range or far from unit size."""
+    verdicts = [tensor.verdict for tensor in tensors]
+    bad, far = verdicts.count("bad"), verdicts.count("far")
+    worst = next((tensor for tensor in tensors if tensor.verdict == "bad"), None)
+    first = f"; the first out of range: {worst.name}" if worst is not None else ""
+    return (
+        f"{len(tensors)} tensors: {bad} out of range, {far} far from unit size, {len(tensors) - bad - far} well{first}"
+    )
+
+
+# The columns of a report besides the picture: head, and the text of a tensor.
+COLUMNS: tuple[tuple[str, Callable[[TensorHealth], str]], ...] = (
+    ("tensor", lambda t: t.name),
+    ("type", lambda t: t.element or "-"),
+    ("elements", lambda t: str(t.elements)),
+    ("rms", lambda t: _power(t.log2_rms)),
+    ("amax", lambda t: _power(_log2(t.amax))),
+    ("scale", lambda t: _power(_log2(t.scale))),
+    ("zeros", lambda t: _percent(t.zeros)),
+    ("underflow", lambda t: _percent(t.underflow)),
+    ("overflow", lambda t: _percent(t.overflow)),
+)
+_MARKS: dict[Verdict, str] = {"good": "", "far": "far", "bad": "BAD"}
 
 
 def table(tensors: Sequence[TensorHealth]) -> str:
-    """One line for each tensor, for a terminal."""
-    rows = [("tensor", "elements", "rms", "amax", "scale", "zeros", "underflow", "overflow")]
-    rows += [
-        (
-            tensor.name, str(tensor.elements), _power(tensor.log2_rms), _power(_log2(tensor.amax)),
-            _power(_log2(tensor.scale)), _percent(tensor.zeros), _percent(tensor.underflow), _percent(tensor.overflow),
-        )
-        for tensor in tensors
-    ]  # fmt: skip
+    """One line for each tensor, for a terminal; the last word is the verdict where it is not good."""
+    rows = [(*(head for head, _ in COLUMNS), "")]
+    rows += [(*(text(tensor) for _, text in COLUMNS), _MARKS[tensor.verdict]) for tensor in tensors]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    left = (0, 1)
     return "\n".join(
-        "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(
+        "  ".join(cell.ljust(width) if i in left else cell.rjust(width) for i, (cell, width) in enumerate(
             zip(row, widths, strict=True))).rstrip()
         for row in rows
     )  # fmt: skip
-
-
-def report_html(after: Sequence[TensorHealth], before: Sequence[TensorHealth] = (), *, title: str = "") -> str:
-    """A page with one row for each tensor: its numbers, and the histogram of its data's exponents.
-
-    before: tensors of another run, such as the program before rewriting; drawn in grey behind those of the same
-    name (the k-th of a name behind the k-th).
-    """
-    earlier: dict[str, list[TensorHealth]] = {}
-    for tensor in before:
-        earlier.setdefault(tensor.name, []).append(tensor)
-    rows: list[str] = []
-    for tensor in after:
-        same = earlier.get(tensor.name)
-        rows.append(_html_row(tensor, same.pop(0) if same else None))
-    legend = "blue: data" + ("; grey: before rewriting" if before else "")
-    return _PAGE.format(title=_html.escape(title or "Tensor health"), legend=legend, rows="\n".join(rows), axis=_axis())
-
-
-_BAR, _HEIGHT = 6, 48
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font: 13px system-ui, sans-serif; margin: 2em; }}
-table {{ border-collapse: collapse; }}
-td, th {{ padding: 2px 8px; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }}
-td:first-child, th:first-child {{ text-align: left; max-width: 40em; overflow: hidden; text-overflow: ellipsis; }}
-tr.bad td {{ background: #fee; }}
-.before {{ fill: #bbb; }} .after {{ fill: #36c; fill-opacity: 0.75; }}
-.f16 {{ stroke: #2a2; }} .e4m3 {{ stroke: #d60; }} text {{ font-size: 9px; fill: #555; }}
-</style></head><body>
-<h1>{title}</h1>
-<p>Histograms are over the exponents of the data ({legend}); 2^0 is unit size. Green lines: the normal range of f16,
-orange: that of E4M3. Rows with an overflow, or with more than 1% underflow, are red.</p>
-<table><tr><th>tensor</th><th>elements</th><th>rms</th><th>amax</th><th>scale</th><th>zeros</th><th>underflow</th>
-<th>overflow</th><th>{axis}</th></tr>
-{rows}
-</table></body></html>
-"""
-
-
-def _html_row(tensor: TensorHealth, before: TensorHealth | None) -> str:
-    cells = [
-        _html.escape(tensor.name), str(tensor.elements), _power(tensor.log2_rms), _power(_log2(tensor.amax)),
-        _power(_log2(tensor.scale)), _percent(tensor.zeros), _percent(tensor.underflow), _percent(tensor.overflow),
-        _histogram(tensor, before),
-    ]  # fmt: skip
-    bad = ' class="bad"' if tensor.overflow or tensor.underflow > 0.01 else ""
-    return f"<tr{bad}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-
-
-def _histogram(tensor: TensorHealth, before: TensorHealth | None) -> str:
-    parts = [_range_lines()]
-    for each, style in ((before, "before"), (tensor, "after")):
-        if each is None:
-            continue
-        largest = max(each.histogram, default=0) or 1
-        for i, count in enumerate(each.histogram):
-            height = round(_HEIGHT * count / largest, 1)
-            if height:
-                place = f'x="{i * _BAR}" y="{_HEIGHT - height}" width="{_BAR - 1}" height="{height}"'
-                parts.append(f'<rect class="{style}" {place}/>')
-    return f'<svg width="{BINS * _BAR}" height="{_HEIGHT}">{"".join(parts)}</svg>'
-
-
-def _range_lines() -> str:
-    lines: list[str] = []
-    for element, style in (("f16", "f16"), ("f8E4M3FN", "e4m3")):
-        high, low, _ = FLOAT_RANGE[element]
-        for exponent in (low, high + 1):
-            x = (exponent - FIRST_EXPONENT) * _BAR
-            lines.append(f'<line class="{style}" x1="{x}" x2="{x}" y1="0" y2="{_HEIGHT}"/>')
-    return "".join(lines)
-
-
-def _axis() -> str:
-    labels = "".join(
-        f'<text x="{(exponent - FIRST_EXPONENT) * _BAR}" y="10" text-anchor="middle">2^{exponent}</text>'
-        for exponent in range(FIRST_EXPONENT + 8, FIRST_EXPONENT + BINS, 8)
-    )
-    return f'<svg width="{BINS * _BAR}" height="12">{labels}</svg>'
 
 
 def _log2(value: float) -> float:

@@ -10,3 +10,7 @@ LARGEST = ("amax", "scale")
 
 # Names of the two results, and of the module attribute that lists the rows' tensors.
 SUMS, MAXIMA, NAMES = "scalify.health.sums", "scalify.health.maxima", "scalify.health"
+# Of the module attribute with what else is known of each row's tensor, a dictionary of these.
+DETAILS = "scalify.health.details"
+OPERATION, ESTIMATE, ELEMENT, SOURCE, FORMAT = "operation", "estimate", "element", "source", "format"
+INFINITE = "infinite"

@@ -13,12 +13,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from scalify_hlo.frontend.conversion import as_scaled_array
 from scalify_hlo.frontend.primitives import (
     get_data,
     get_data_and_scale,
@@ -26,8 +24,8 @@ from scalify_hlo.frontend.primitives import (
     set_scaling,
     stop_scaling,
 )
-from scalify_hlo.frontend.scaled_array import ScaledArray, is_scaled
-from scalify_hlo.frontend.transform import scalify
+from scalify_hlo.frontend.single_call import call_scaled
+from scalify_hlo.jax_scalify_names import missing
 
 __all__ = [
     "get_data", "get_data_and_scale", "get_data_scale", "rebalance", "rebalance_scale", "set_scaling",
@@ -77,31 +75,5 @@ def __getattr__(name: str) -> Any:
     operation = name.removeprefix("scaled_")
     function = _ADAPTED.get(operation, getattr(lax, operation, None))
     if operation == name or not callable(function) or operation.endswith("_p"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return functools.partial(_scaled, function)
-
-
-def _scaled(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`function` on ScaledArrays; arguments that are no arrays are static."""
-    leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_scaled)
-    dynamic = tuple(isinstance(leaf, (ScaledArray, jax.Array, np.ndarray, np.generic)) for leaf in leaves)
-    static = tuple(None if is_array else leaf for leaf, is_array in zip(leaves, dynamic, strict=True))
-    arrays = [leaf for leaf, is_array in zip(leaves, dynamic, strict=True) if is_array]
-    return _transformed(function, tree, dynamic, static)(*map(_float_scaled, arrays))
-
-
-def _float_scaled(leaf: Any) -> Any:
-    """Rank-0 floats become scaled by their exponent, as literals do in a transformed program."""
-    is_scalar = not is_scaled(leaf) and leaf.ndim == 0 and jnp.issubdtype(leaf.dtype, jnp.floating)
-    return as_scaled_array(leaf) if is_scalar else leaf
-
-
-@functools.lru_cache(maxsize=1024)
-def _transformed(function: Callable[..., Any], tree: Any, dynamic: tuple[bool, ...], static: tuple[Any, ...]) -> Any:
-    def call(*arrays: Any) -> Any:
-        given = iter(arrays)
-        leaves = [next(given) if is_array else leaf for is_array, leaf in zip(dynamic, static, strict=True)]
-        args, kwargs = jax.tree.unflatten(tree, leaves)
-        return function(*args, **kwargs)
-
-    return scalify(call)
+        raise missing(__name__, name)
+    return functools.partial(call_scaled, function)

@@ -15,6 +15,8 @@ MARKER = "scalify.tensor"
 OPERATION = "scalify.operation"
 # The root mean square of the data as the rules estimate it.
 ESTIMATE = "scalify.estimate"
+# The program may mean infinities among the values, as in masks.
+INFINITE = "scalify.infinite"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,12 +38,17 @@ def mark_tensors(tensors: Sequence[ScaledTensor]) -> None:
 
 
 def add_mark(
-    tensor: ScaledTensor, location: ir.Location, ip: ir.InsertionPoint, operation: str = "", estimate: float = 1.0
+    tensor: ScaledTensor,
+    location: ir.Location,
+    ip: ir.InsertionPoint,
+    operation: str = "",
+    estimate: float = 1.0,
+    infinite: bool = False,
 ) -> ir.Operation:
     """Mark one tensor at an insertion point.
 
     operation: name of the operation that the tensor is the result of, "" where it is not known.
-    estimate: root mean square that the data are expected to have.
+    estimate: root mean square that the data are expected to have. infinite: elements may be infinite by intention.
     """
     attributes = {
         "call_target_name": ir.StringAttr.get(MARKER),
@@ -51,6 +58,8 @@ def add_mark(
     if operation:
         attributes[OPERATION] = ir.StringAttr.get(operation)
         attributes[ESTIMATE] = ir.FloatAttr.get(ir.F64Type.get(), estimate)
+        if infinite:
+            attributes[INFINITE] = ir.UnitAttr.get()
     return ir.Operation.create("stablehlo.custom_call", [], _operands(tensor), attributes, loc=location, ip=ip)
 
 

@@ -20,7 +20,8 @@ class Moments:
     least: no element is smaller in magnitude, if positive: a denominator of softmax is a sum of exponentials, the
     largest of which is 1.
     infinite: elements may be infinite (a mask): the data must not be multiplied by a scale that may have become 0.
-    share: of the elements that may be other than 0; less than 1 after zeros were put beside or around them.
+    share: of the elements that may be other than 0; less than 1 after zeros were put beside or around them, and of
+    one-hot vectors.
     """
 
     rms: float = 1.0
@@ -52,13 +53,19 @@ class Moments:
         """
         variance = max(self.rms**2 - self.mean**2, 0.0)
         mean = count * self.mean
-        return Moments(math.sqrt(count * variance + mean**2), mean, self.nonnegative, infinite=self.infinite)
+        share = min(1.0, count * self.share)
+        return Moments(
+            math.sqrt(count * variance + mean**2), mean, self.nonnegative, infinite=self.infinite, share=share
+        )
 
     def product(self, other: "Moments") -> "Moments":
         """Moments of x * y, x and y independent.  # E[x^2 y^2] = E[x^2] E[y^2]"""
         nonnegative = self.nonnegative and other.nonnegative
         infinite = self.infinite or other.infinite
-        return Moments(self.rms * other.rms, self.mean * other.mean, nonnegative, self.least * other.least, infinite)
+        return Moments(
+            self.rms * other.rms, self.mean * other.mean, nonnegative, self.least * other.least, infinite,
+            self.share * other.share,
+        )  # fmt: skip
 
     def squared(self) -> "Moments":
         """Moments of x * x.

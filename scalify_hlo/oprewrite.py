@@ -10,7 +10,7 @@ from scalify_hlo.moments import UNIT, Moments
 from scalify_hlo.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.scale import ONE, SMALLEST, TRIALS, Scale, round_log2
 from scalify_hlo.types import TensorInfo, tensor_info
-from scalify_hlo.values import ScaledValue, Weight
+from scalify_hlo.values import ScaledValue
 
 if TYPE_CHECKING:
     from scalify_hlo.rewriter import Rewriter
@@ -153,11 +153,10 @@ class OpRewrite:
         index: int = 0,
         data: ir.Value | None = None,
         indifferent: bool = False,
-        weight: Weight | None = None,
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
         on_value = not indifferent and self._leaves_range(scale)
-        self._declare(index, data, scale, self.known(index, scale, moments), indifferent, weight, on_value)
+        self._declare(index, data, scale, self.known(index, scale, moments), indifferent, on_value)
 
     def _declare(
         self,
@@ -166,11 +165,10 @@ class OpRewrite:
         scale: Scale,
         moments: Moments,
         indifferent: bool,
-        weight: Weight | None,
         on_value: bool,
     ) -> None:
         value = self.value(index)
-        found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent, weight)
+        found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent)
         self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
 
     def known(self, index: int, scale: Scale, moments: Moments) -> Moments:
@@ -199,7 +197,7 @@ class OpRewrite:
         with self.after():
             data = unscaled(self.rewriter, found, element=self.result_info(index).element)
         moments = Moments(nonnegative=found.moments.nonnegative, infinite=found.moments.infinite)
-        return ScaledValue(data, ONE, moments, weight=found.weight)
+        return ScaledValue(data, ONE, moments)
 
     def _leaves_range(self, scale: Scale, exponent: float = 0) -> bool:
         """Whether products of a scale, times 2^exponent, may leave the range of f32 though the values do not.
@@ -226,7 +224,6 @@ class OpRewrite:
         data: ir.Value | None = None,
         slack: float | None = None,
         below: float | None = None,
-        weight: Weight | None = None,
         unit: float | None = None,
     ) -> None:
         """Declare a result after bringing its data back to unit scaling, if they are further than `slack` from it.
@@ -258,7 +255,7 @@ class OpRewrite:
             scale, moments = scale.shifted(exponent), moments.shifted(-exponent)
             if known is not None:
                 cache[unscaled_key(data, scale, element)] = known
-        self._declare(index, data, scale, moments, False, weight, on_value)
+        self._declare(index, data, scale, moments, False, on_value)
 
     def excess(
         self, moments: Moments, *, index: int = 0, slack: float | None = None, below: float | None = None

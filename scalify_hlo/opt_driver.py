@@ -9,6 +9,8 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.diagnostics import collect_diagnostics, located
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.expected_diagnostics import expectations, unmet
+from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
+from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.pipeline import Instrumentation, Pipeline
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.serialization import (
@@ -37,6 +39,8 @@ class OptSettings:
     split_input_file: bool = False
     # Compare the diagnostics with those that comments like `expected-error@+1 {{...}}` announce.
     verify_diagnostics: bool = False
+    # Print every remark and warning at its place, instead of each once with how often it applies.
+    all_remarks: bool = False
     # Accept operations of dialects that are not registered.
     allow_unregistered_dialect: bool = False
 
@@ -118,10 +122,17 @@ class OptDriver:
                 "--emit=exported needs a serialised jax.export.Exported, which knows the pytrees of the program; "
                 f"this file is {program.format}"
             )
+        parse(program, make_context())  # a damaged module is told of with its location
         exported = load_exported(program)
         from scalify_hlo.exported import scalify_exported
 
+        if any(isinstance(element, PinScales) for element in self.pipeline.elements):
+            from scalify_hlo.serving.exported import pinned
+
+            return bytes(pinned(exported, self.pipeline, remarks, self.settings.target or "4weeks").serialize())
         for element in self.pipeline.elements:
+            if isinstance(element, LiftWeights | EmbedWeights):
+                continue  # between them the module has arguments that the Exported has not
             if isinstance(element, Scalify):
                 # Tuples: `jax` alone is enough to load the file.
                 exported = scalify_exported(exported, element.args, element, container="tuple", remarks=remarks)

@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Literal
 
+from scalify_hlo.choices import check_choices
+
 Rounding = Literal["down", "nearest", "up", "none"]
 ScaledType = Literal[
     "f64", "f32", "f16", "bf16", "f8E5M2", "f8E5M2FNUZ", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E3M4",
@@ -49,6 +51,9 @@ class ScalifyOptions:
     # are multiplied by a power of two. 0: never far, as in the paper, at the cost of an operation on the data and
     # one on the scale each time. Narrower types are always brought back.
     slack: float = 6.0
+    # Scales that follow from the arguments alone are computed in one vector at the start, and those that leave are
+    # brought together in one: a GPU launches a kernel for each number otherwise. Off: each scale by itself, to read.
+    vector_scales: bool = True
     # An operation without a rule: refuse the module, or compute it on recombined values with a remark.
     on_unsupported: Literal["error", "unscale"] = "error"
     # Stamp the chosen rule and scale on every operation as `scalify.rule` and `scalify.scale` attributes.
@@ -56,3 +61,6 @@ class ScalifyOptions:
     # Leave a mark behind every scaled tensor, for `--scalify-instrument`. A marked tensor's data are kept where the
     # program itself would need its value only.
     mark_tensors: bool = False
+
+    def __post_init__(self) -> None:
+        check_choices(self)

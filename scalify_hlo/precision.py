@@ -38,12 +38,18 @@ class PrecisionPolicy:
     moments: str = "f32"
     # Results of matrix products and sums, before they are rounded to `compute`.
     accumulation: str = "f32"
+    # Sums over devices that the program asks for (psum): f32, bf16 or f16; empty: `compute`.
+    reductions: str = ""
     # The optimiser's own arithmetic.
     update: str = "f32"
     # Whether matrix products get FP8 operands (by `scalify-fp8-dots`, after `scalify`).
     fp8_products: bool = False
     # Where `scalify-auto-rescale` rescales gradients dynamically: branches, scores, logits, gradients.
     rescaling: tuple[str, ...] = ()
+    # When the scales of carried state follow what its data show (by `scalify-state-rescale`): "off"; "every-step";
+    # "auto": in every step, state that is stored or read in a type of less range than f32; a number N: that, in one of
+    # N steps, by an integer that the step counts with. Other state keeps its scale, which f32 and bf16 bear.
+    state_rescale: str = "auto"
     # Arguments that are parameters: patterns with `*` and `?` on their names. Empty: found by data flow.
     parameter_names: tuple[str, ...] = ()
     # Arguments that are optimiser moments, likewise.
@@ -54,8 +60,10 @@ class PrecisionPolicy:
     target: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("compute", "parameters", "gradients", "moments", "accumulation", "update"):
+        for name in ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "update"):
             given = getattr(self, name)
+            if name == "reductions" and not given:
+                continue
             element = _TYPES.get(given.lower())
             if element is None:
                 known = "f32, bf16, f16, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ"
@@ -63,6 +71,25 @@ class PrecisionPolicy:
             if name != "gradients" and element not in _WIDE_ENOUGH:
                 raise ScalifyError(f"{name} cannot be {element}; it can be {', '.join(_WIDE_ENOUGH)}")
             object.__setattr__(self, name, element)
+        if self.state_rescale not in ("auto", "off", "every-step") and self._period is None:
+            raise ScalifyError(
+                f"state-rescale cannot be '{self.state_rescale}'; it can be auto, off, every-step or a number of steps"
+            )
+
+    @property
+    def _period(self) -> int | None:
+        digits = self.state_rescale.isascii() and self.state_rescale.isdigit()
+        return int(self.state_rescale) if digits and int(self.state_rescale) else None
+
+    @property
+    def measured_state(self) -> tuple[tuple[str, ...], int]:
+        """Which state is measured to choose its scale, of parameters and moments, and in how many steps once."""
+        if self.state_rescale == "off":
+            return (), 1
+        if self.state_rescale == "every-step":
+            return ("parameters", "moments"), 1
+        narrow = {"parameters": "f16" in (self.compute, self.parameters), "moments": self.moments == "f16"}
+        return tuple(kind for kind, is_narrow in narrow.items() if is_narrow), self._period or 1
 
     @property
     def changes_state(self) -> bool:

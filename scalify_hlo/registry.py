@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from scalify_hlo.errors import ScalifyError
+from scalify_hlo.foreign_rules import check_operations, checked, is_foreign
 
 if TYPE_CHECKING:
     from scalify_hlo.rewriter import OpRewrite
@@ -114,13 +115,17 @@ def rule(
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register a function as the rule of `ops` ("negate" stands for "stablehlo.negate").
 
-    Raises DuplicateRuleError when an operation has a rule already, unless `replace` is set (for plugins).
+    Raises DuplicateRuleError when an operation has a rule already, unless `replace` is set (for plugins), and
+    UnknownOperationError for a plugin's rule of an operation that does not exist.
     """
+    names = [op if "." in op else f"stablehlo.{op}" for op in ops]
 
     def register(function: RuleFunction) -> RuleFunction:
-        for op in ops:
-            name = op if "." in op else f"stablehlo.{op}"
-            new = Rule(name, family, law, scale, exact, note, shaped, function, mixes, legalised)
+        if is_foreign(function):
+            check_operations(names)
+        apply = checked(function, results=family != "predicate")
+        for name in names:
+            new = Rule(name, family, law, scale, exact, note, shaped, apply, mixes, legalised)
             if name in _rules and not replace:
                 raise DuplicateRuleError(f"two rules for {name}: {_rules[name].source} and {new.source}")
             _rules[name] = new
@@ -142,7 +147,7 @@ def marker(name: str) -> Callable[[RuleFunction], RuleFunction]:
     def register(function: RuleFunction) -> RuleFunction:
         if name in MARKERS:
             raise DuplicateRuleError(f"two rules for composite {name}: {MARKERS[name]} and {function}")
-        MARKERS[name] = function
+        MARKERS[name] = checked(function)
         return function
 
     return register

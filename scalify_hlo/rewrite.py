@@ -8,13 +8,21 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.depth import deep_programs
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.facts import FactFinder
 from scalify_hlo.functions import FunctionTable
 from scalify_hlo.inlining import inline_loop_bodies
+from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.packed_scales import gather_scales_of_arguments
+from scalify_hlo.preconditions import check_preconditions
 from scalify_hlo.rewriter import Rewriter
-from scalify_hlo.selection import select_arguments
+from scalify_hlo.scatter_factors import move_factors_to_updates
+from scalify_hlo.selection import is_rewritten, select_arguments
 from scalify_hlo.signature import add_scale_arguments, add_scale_results, public_function
+from scalify_hlo.size.affine import AffineForms
+from scalify_hlo.size.state import find_pairs, mark_state, unmark_state
 from scalify_hlo.statistics_in_f32 import widen_statistics
 from scalify_hlo.survey import Survey
 from scalify_hlo.types import forget_types
@@ -58,7 +66,7 @@ def scalify_in_place(
     if options.rules == "paper":
         options = dataclasses.replace(options, slack=0.0)
     try:
-        with _without_collection():
+        with _without_collection(), deep_programs():
             _rewrite(module, options, remarks)
     finally:
         forget_types()
@@ -78,18 +86,30 @@ def _without_collection() -> Generator[None]:
 
 def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnostic] | None) -> None:
     with module.context, ir.Location.unknown():
+        check_preconditions(module)
         function = public_function(module)
         selection = select_arguments(function, options)
+        if is_rewritten(function):
+            if remarks is not None:
+                what = "this program carries data * scale already: it is left as it is"
+                remarks.append(Diagnostic(what, describe_location(function.location), "remark"))
+            return
         survey = Survey().walk(module.operation)
         table = FunctionTable(module, options, narrow=survey.narrow)
         if not any(selection.scaled) and not table.contains_marker(function):
             return
+        has_layouts = fold_layouts(module)
         inline_loop_bodies(module, survey)
         if options.statistics == "f32" and survey.narrow:
             widen_statistics(module)
-        table = FunctionTable(module, options, narrow=survey.narrow)  # of the functions that are left
+        # Of the functions that are left.
+        table = FunctionTable(module, options, narrow=survey.narrow, has_layouts=has_layouts)
+        table.several_devices |= survey.several_devices
         rewriter = Rewriter(function, options, table)
         add_scale_arguments(rewriter, selection, options)
+        if options.rules != "paper":
+            forms = AffineForms(FactFinder(table.called).number, table.called)
+            mark_state(forms, function, find_pairs(module, function, forms))
         terminator = rewriter.block(function.regions[0].blocks[0])
         rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
         if options.mark_tensors:
@@ -99,4 +119,11 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         if remarks is not None:
             remarks.extend(table.remarks)
         rewriter.raise_errors()
+        if options.vector_scales:
+            gather_scales_of_arguments(function)
         table.remove_unused()
+        if survey.scatters:
+            move_factors_to_updates(module)
+        if has_layouts:
+            unfold_layouts(module)
+        unmark_state(module)

@@ -12,7 +12,10 @@ from scalify_hlo.emitter import Emitter, Scope
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.facts import FactFinder
 from scalify_hlo.marks import ScaledTensor, add_mark
+from scalify_hlo.module.carriers import lay_out, sharding_of, takes_layout
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.moments import UNIT, Moments
+from scalify_hlo.narrow_products import Product, narrow_products
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.plain import MIRRORED, mirror, scaled_form, unscaled
@@ -23,6 +26,8 @@ from scalify_hlo.registry import Rule, refusals, rules
 from scalify_hlo.scale import ONE
 from scalify_hlo.shapes import to_rank_0, uniform_along
 from scalify_hlo.shared_sums import Sum, share_sums
+from scalify_hlo.size.affine import AffineForms
+from scalify_hlo.size.state import StateSum, state_sums
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import PlainFacts, ScaledValue
 
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 # the conversions there, and many of these data end up in a narrow type.
 _SLACK_BESIDE_NARROW = 3.0
 # Operations whose regions may use values of the surrounding function.
-_CAPTURING = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if", "sdy.manual_computation"})
+_CAPTURING = names(Trait.CAPTURES)
 
 
 class Rewriter:
@@ -54,9 +59,14 @@ class Rewriter:
         self.dead: list[ir.Operation] = []
         self.closed: list[ir.Operation] = []  # what was emitted in regions
         self.sums: list[Sum] = []
+        self.products: list[Product] = []
+        # Operations, with their hashes, that are to be given shardings. At the end: it changes the hashes.
+        self.layouts: list[tuple[int, ir.Operation, ir.Attribute]] = []
         self.laws: dict[ir.Value, Law] = {}  # of results of recognised blocks
+        self.state_sums: dict[ir.Value, StateSum] = {}  # sums in which state is updated or averaged
         self.journals: list[list[ir.Value]] = []
         self._rules = rules()
+        self._has_layouts = functions.has_layouts
         self._leaves_traces = options.print_rules or options.mark_tensors
         self.carried: set[ir.Value] = set()
         self.held: set[tuple[ir.Operation, int]] = set()  # loops, and which of their carried scales are held
@@ -84,6 +94,11 @@ class Rewriter:
             self.laws |= found
             if self.journals:
                 self.journals[-1].extend(found)
+        if not self.paper and block.owner.operation.name in ("func.func", "stablehlo.while"):
+            sums = state_sums(AffineForms(self.facts.apart().number, self.functions.called), block)
+            self.state_sums |= sums
+            if self.journals:
+                self.journals[-1].extend(sums)
         if self.options.recognise in ("all", "expansions"):
             inside = {op: expansion for expansion in find_expansions(operations) for op in expansion.members}
         for op in operations[:-1]:
@@ -165,9 +180,15 @@ class Rewriter:
         name = op.name
         if inputs is None:
             if not self._reached(op, name):
-                return
+                return None
             inputs = empty_inputs(len(operands))
+        elif len(op.results) == 1 and tensor_info(op.results[0].type).is_empty and not len(op.regions):
+            # Computed on data as it stands: without elements it fits every scale.
+            return self.define(op.results[0], ScaledValue(op.results[0], ONE, indifferent=True))
         rewrite = OpRewrite(self, op, name, inputs)
+        # Looked at before: the rule may erase the operation.
+        result = op.results[0] if self._has_layouts and len(op.results) == 1 else None
+        sharding = None if result is None else sharding_of(result)
         emit = self.emit
         emit.ip, emit.location = ir.InsertionPoint(op), op.location
         rule = self._rules.get(name)
@@ -181,8 +202,22 @@ class Rewriter:
                 mirror(rewrite)
         except UnsupportedError as unsupported:
             self._unsupported(rewrite, str(unsupported))
+        if result is not None and sharding is not None:
+            replaced = self.scaled.get(result)
+            if replaced is not None and replaced.data != result:
+                self.laid_out(replaced.data, sharding)
         if self._leaves_traces:
             self._leave_behind(rewrite, rule.family if rule else "unscaled")
+        return None
+
+    def laid_out(self, data: ir.Value, sharding: ir.Attribute) -> ir.Value | None:
+        """Data that take the place of a result, laid out over devices as that was to be; None if they cannot be."""
+        if not takes_layout(data, sharding):
+            return None
+        if isinstance(data, ir.OpResult):
+            op = data.owner.operation
+            self.layouts.append((hash(op), op, sharding))
+        return data
 
     def _leave_behind(self, rewrite: OpRewrite, family: str) -> None:
         """What the options ask for beside a rewritten operation: a stamp, a mark."""
@@ -204,7 +239,7 @@ class Rewriter:
         if found is not None:
             name = location.name_str if isinstance(location, ir.NameLoc) else operation
             tensor = ScaledTensor(name, found.data, self.emit.scale_value(found.scale))
-            add_mark(tensor, location, self.emit.ip, operation, found.moments.rms)
+            add_mark(tensor, location, self.emit.ip, operation, found.moments.rms, found.moments.infinite)
 
     def _to_one_scale(self, rewrite: OpRewrite, rule: Rule) -> None:
         """Bring operands whose scale has a shape to one scale along the dimensions in which the rule knows no other."""
@@ -258,7 +293,12 @@ class Rewriter:
 
     def finish(self) -> None:
         """Erase what has been replaced and what has become unused by it."""
-        share_sums(self.sums, erase_dead([*self.emit.scope.emitted, *self.closed, *self.dead]))
+        erased = erase_dead([*self.emit.scope.emitted, *self.closed, *self.dead])
+        for key, op, sharding in self.layouts:
+            if key not in erased:
+                lay_out(op, sharding)
+        share_sums(self.sums, erased)
+        narrow_products(self.products, erased)
 
     def as_scaled(self, value: ir.Value) -> ScaledValue:
         """The scaled form of any value: a plain one gets a constant scale from what is known of it."""
@@ -289,7 +329,8 @@ class Attempt:
         self.remarks = len(rewriter.functions.remarks)
         self.dead = len(rewriter.dead)
         self.closed = len(rewriter.closed)
-        self.sums = len(rewriter.sums)
+        self.sums, self.products = len(rewriter.sums), len(rewriter.products)
+        self.layouts = len(rewriter.layouts)
         rewriter.journals.append(self.journal)
         rewriter.facts.learnt.append(self.learnt)
 
@@ -309,6 +350,7 @@ class Attempt:
         for value in self.journal:
             rewriter.scaled.pop(value, None)
             rewriter.laws.pop(value, None)
+            rewriter.state_sums.pop(value, None)
             rewriter.carried.discard(value)
         for value in self.learnt:
             rewriter.facts.known.pop(value, None)
@@ -317,6 +359,8 @@ class Attempt:
         del rewriter.dead[self.dead :]
         del rewriter.closed[self.closed :]
         del rewriter.sums[self.sums :]
+        del rewriter.products[self.products :]
+        del rewriter.layouts[self.layouts :]
 
 
 def empty_inputs(count: int) -> list[ScaledValue | None]:
@@ -348,7 +392,4 @@ def _is_used(op: ir.Operation) -> bool:
     return False
 
 
-_PURE = frozenset(
-    f"stablehlo.{n}" for n in ("constant", "broadcast_in_dim", "convert", "reshape", "transpose", "multiply",
-                               "divide", "maximum", "iota", "negate", "sqrt", "rsqrt", "abs")
-)  # fmt: skip
+_PURE = names(Trait.FUNCTION, without=Trait.BODY)

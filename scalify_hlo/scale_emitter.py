@@ -13,6 +13,13 @@ from scalify_hlo.scale import FLOOR, ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, S
 from scalify_hlo.scopes import At, Scope
 from scalify_hlo.types import tensor_info
 
+# A scale below this (log2) is taken to be that of a tensor of zeros.
+_ZEROS = -110
+# Powers of a scale up to this one are products of its factors one by one.
+_MOST_MULTIPLIED = 8
+# No f32 but 0 and infinity remains one when it is multiplied by 2 to this power, or divided.
+_BEYOND = 300
+
 
 class NeedsScaleError(Exception):
     """A rule asked for the run-time value of a scale that has none (see scalify_hlo.bodies.open_scale)."""
@@ -32,6 +39,7 @@ class ScaleEmitter(OperationEmitter):
         self._maxima: dict[Any, list[Scale]] = {}  # factors of the maximum -> the scales that it was taken of
         self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
         self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
+        self._live: set[Symbol] = set()  # see `is_live`
         self.multiples: dict[tuple[Symbol, Symbol], bool] = {}  # whether the first grows with the second
         # Scales that were kept above zero -> what they were.
         self._above_zero: dict[Symbol, Scale] = {}
@@ -132,12 +140,17 @@ class ScaleEmitter(OperationEmitter):
         if scale.exponent:
             product = self.scale_value(Scale(0, scale.factors))
             # Far exponents in two steps: 2^-200 is no f32, but 2^-100 * (2^-100 * s) may well be.
-            rest = scale.exponent
+            rest = max(-_BEYOND, min(_BEYOND, scale.exponent))
             while rest:
                 step = max(-126, min(127, rest))
                 product = self.scale_op("multiply", product, self.scale_value(Scale(step)))
                 rest -= step
             return product
+        if scale.degree > _MOST_MULTIPLIED:  # s^2n = (s^n)^2: as many operations as the power has binary digits
+            root = Scale(0, tuple((symbol, int(power / 2)) for symbol, power in scale.factors if abs(power) > 1))
+            value = self.scale_value(root)
+            square, rest = self.scale_op("multiply", value, value), scale / root**2
+            return square if rest.is_one else self.scale_op("multiply", square, self.scale_value(rest))
         numerators = [symbol for symbol, power in scale.factors for _ in range(max(power, 0))]
         denominators = [symbol for symbol, power in scale.factors for _ in range(max(-power, 0))]
         if not denominators and all(power % 2 == 0 for _, power in scale.factors):  # (s t)^2n = ((s t)^n)^2
@@ -363,6 +376,10 @@ class ScaleEmitter(OperationEmitter):
         if parts:
             object.__setattr__(symbol, "trials", largest(part.trials for part in parts))
 
+    def estimate_parts(self, symbol: Symbol, parts: Sequence[Scale]) -> None:
+        """Note what a symbol is about the largest of."""
+        self._estimates[symbol] = list(parts)
+
     def parts(self, symbol: Symbol) -> list[Scale]:
         """The scales that a symbol is the maximum of, be it estimated, or the one that it stands for.
 
@@ -372,6 +389,34 @@ class ScaleEmitter(OperationEmitter):
             return [self._products[symbol]]
         members = self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
         return [scale for scale in members if scale != FLOOR]
+
+    def if_zeros(self, scale: Scale, other: Scale) -> Scale:
+        """A scale, or `other` in its place where it is the one of a tensor of zeros, which fits nothing else.
+
+        `other`, which several tensors share, is kept above zero, and not each of the results, that are divided by next.
+        """
+        other = self.above_zero(other)
+        key = ("if zeros", scale, other)
+        _, scope = self._cached(scale * other)
+        if key not in scope.cache:
+            with self.hoisted(scope):
+                own, instead = self.scale_value(scale), self.scale_value(other)
+                bound = self.scale_value(Scale(_ZEROS))
+                direction = ir.Attribute.parse("#stablehlo<comparison_direction LT>")
+                i1 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+                small = self.op("compare", i1, own, bound, comparison_direction=direction)
+                value = self.op("select", self.scalar, small, instead, own)
+            positive, least = other.positive, min(other.least, _ZEROS)
+            found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials,
+                                  least=least if positive else SMALLEST_EXPONENT)  # fmt: skip
+            self._estimates[found.factors[0][0]] = [scale, other]
+            self._live.add(found.factors[0][0])
+            scope.cache[key] = found
+        return scope.cache[key]
+
+    def is_live(self, scale: Scale) -> bool:
+        """Whether a scale is known not to be that of a tensor of zeros."""
+        return bool(scale.factors) and all(symbol in self._live for symbol, _ in scale.factors)
 
     def _opened(self, scales: list[Scale]) -> list[Scale]:
         """Maxima among the scales replaced by the one of their members that the other scales do not cover.

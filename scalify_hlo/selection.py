@@ -15,6 +15,8 @@ from scalify_hlo.types import tensor_info
 # Attributes by which a module says itself which arguments are scaled, and which shape the scale of an argument or
 # result has; they override the options.
 SCALED, PLAIN, SCALE_SHAPE = "scalify.scaled", "scalify.plain", "scalify.scale_shape"
+# Of the data and the scale of a pair, in a rewritten function.
+ROLE = "scalify.role"
 _INDICES = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -50,6 +52,9 @@ def select_arguments(function: ir.Operation, options: ScalifyOptions) -> Selecti
     where = describe_location(function.location)
     errors: list[Diagnostic] = []
     chosen = [False] * len(arguments)
+    if is_rewritten(function):
+        _refuse_more(attributes, options, where)
+        return Selection(tuple(chosen), ((),) * len(arguments))
     for term in [t.strip() for t in split_terms(options.args) if t.strip()]:
         _choose(term, chosen, arguments, names, options, where, errors)
     for i, attribute in enumerate(attributes):
@@ -70,6 +75,24 @@ def select_arguments(function: ir.Operation, options: ScalifyOptions) -> Selecti
     if errors:
         raise ScalifyError(errors)
     return Selection(tuple(chosen), tuple(shapes))
+
+
+def is_rewritten(function: ir.Operation) -> bool:
+    """Whether a function carries (data, scale) pairs already: its arguments or results have the roles of a pair."""
+    return any(
+        ROLE in ir.DictAttr(attributes)
+        for kind in ("arg_attrs", "res_attrs")
+        if kind in function.attributes
+        for attributes in ir.ArrayAttr(function.attributes[kind])
+    )
+
+
+def _refuse_more(attributes: Sequence[dict[str, ir.Attribute]], options: ScalifyOptions, where: str) -> None:
+    """Raise ScalifyError if more arguments of a rewritten function are to be scaled: its data would be scaled twice."""
+    named = [term for each in split_terms(options.args) if (term := each.strip()) and term not in ("all", "none")]
+    if named or any(SCALED in each for each in attributes):
+        message = "this program is rewritten already (its arguments have scalify.role): rewrite the original instead"
+        raise ScalifyError(Diagnostic(f"{message}, with all the arguments that are to be scaled", where))
 
 
 def split_terms(text: str) -> list[str]:

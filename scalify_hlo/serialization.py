@@ -6,6 +6,7 @@
 - exported: a serialised `jax.export.Exported`, a portable artifact with JAX's calling convention around it.
 """
 
+import contextlib
 import dataclasses
 import io
 import re
@@ -28,14 +29,10 @@ _WHAT: dict[Format, str] = {
     "artifact": "this StableHLO portable artifact",
     "exported": "this serialised jax.export.Exported",
 }
-# An escape for a byte that is no ASCII. Where an error message quotes one, the bindings abort on it.
-_ESCAPED_BYTE = re.compile(rb"\\[89A-Fa-f][0-9A-Fa-f]")
-# What MLIR's parser makes of these takes memory, time or stack without bound: a spatial dimension of a convolution or
-# the number of a result (it makes room for all smaller ones), very many dimensions, brackets in very many brackets.
-_BOUNDLESS = re.compile(rb"(?:dim_numbers|conv<)[^{(]*?\d{6}|#\d{6}|(?:\d+x){65}|(?:[\[({<]\s*){65}")
 # One of these occurs in every module worth reading.
 _MLIR_WORD = re.compile(r"\b(?:module|func|stablehlo)\b")
-_COMMENT_OR_SPACE = re.compile(r"(?:\s|//[^\n]*)*")
+# Possessive: what a comment or a space has taken is not tried again in another way, so that the time is linear.
+_COMMENT_OR_SPACE = re.compile(r"(?:\s++|//[^\n]*+)*+")
 # Well-known files that people pass by mistake, by their first bytes, and what to do with them.
 _NEIGHBOURS = {
     b"HloModule": "HLO text; this tool reads StableHLO, which `jax.jit(f).lower(...).as_text()` gives",
@@ -110,24 +107,16 @@ def _looks_like_flatbuffer(data: bytes) -> bool:
     return vtable_size % 2 == 0 and 4 <= vtable_size <= 512 and 4 <= table_size <= 1024
 
 
-def may_crash(program: Program) -> bool:
-    """Whether reading it can end the process: see scalify_hlo.isolation.
-
-    Text is safe unless it spells bytes outside ASCII, which an error message could quote, or sizes beyond reason.
-    """
-    return not program.is_text or any(each.search(program.data) for each in (_ESCAPED_BYTE, _BOUNDLESS))
-
-
 def parse(program: Program, context: ir.Context) -> ir.Module:
     """The module of a program, in `context`. Raises ScalifyError with one located diagnostic."""
     if program.is_text:
-        with bounded_reading(len(program.data)):
+        with _bounded(program):
             try:
                 return _parse_text(program, program.data.decode(), context)
             except (ValueError, MemoryError) as error:  # sizes beyond what MLIR's containers hold
                 raise _unreadable(program.name, f"cannot read this text: {error or 'out of memory'}") from None
     data = _module_of_exported(program) if program.format == "exported" else program.data
-    with context, collect_diagnostics(context) as emitted, bounded_reading(len(data)):
+    with context, collect_diagnostics(context) as emitted, _bounded(program):
         try:
             if program.format == "bytecode":
                 module = ir.Module.parse(data)
@@ -136,18 +125,17 @@ def parse(program: Program, context: ir.Context) -> ir.Module:
             module.operation.verify()
         except ir.MLIRError as error:
             emitted += from_mlir_error(error)
-        except ValueError as error:
-            emitted.append(Diagnostic(str(error)))
+        except (ValueError, MemoryError) as error:
+            emitted.append(Diagnostic(str(error) or "out of memory"))
         else:
             return module
     reason = next(each.message for each in emitted if each.severity == "error")
     raise _unreadable(program.name, f"{_broken(program)}: {reason}")
 
 
-def crash_message(program: Program, crash: str) -> Diagnostic:
-    """What to say when reading or rewriting `program` ended the process (see isolation.Finished)."""
-    message = f"{_WHAT[program.format]} {crash} (truncated or damaged?)"
-    return Diagnostic(message, f"{program.name}:{program.first_line}:1")
+def _bounded(program: Program) -> contextlib.AbstractContextManager[None]:
+    """The bounds of reading a program, which is to be blamed if reading or rewriting it ends the process."""
+    return bounded_reading(len(program.data), _WHAT[program.format], f"{program.name}:{program.first_line}:1")
 
 
 def _broken(program: Program) -> str:

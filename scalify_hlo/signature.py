@@ -4,20 +4,21 @@ Each scaled argument or result becomes two adjacent ones, data then scale, in th
 follow their data; the scale is replicated where the data are sharded.
 """
 
-import re
 from collections.abc import Sequence
 
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, sdy
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.functions import is_private, replace_terminator, retype
+from scalify_hlo.module.carriers import constrain, sharding_of
+from scalify_hlo.module.manual import EVERYWHERE, GROUPS, collective_attributes
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.packed_scales import is_packable, packed
 from scalify_hlo.rewriter import Rewriter
 from scalify_hlo.scale import ONE, Scale
-from scalify_hlo.selection import SCALE_SHAPE, SCALED, Selection, argument_names, attributes_of, scale_shape
+from scalify_hlo.selection import ROLE, SCALE_SHAPE, SCALED, Selection, argument_names, attributes_of, scale_shape
 from scalify_hlo.types import tensor_info
 from scalify_hlo.values import ScaledValue
 
-ROLE = "scalify.role"
 ALIASING = "tf.aliasing_output"
 
 
@@ -77,11 +78,13 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
         if not scaled:
             new_attributes.append(attribute)
             continue
-        own = {k: v for k, v in attribute.items() if k not in (SCALED, SCALE_SHAPE)}
+        own = {k: v for k, v in attribute.items() if k not in (SCALED, SCALE_SHAPE, EVERYWHERE)}
         new_attributes.append({**own, ROLE: ir.StringAttr.get("data")})
         location = ir.Location.name(f"{name}.scale") if isinstance(argument.location, ir.NameLoc) else argument.location
         value = block.add_argument(ir.RankedTensorType.get(list(shape), element), location)
-        new_attributes.append({**scale_attributes(own, len(shape)), ROLE: ir.StringAttr.get("scale")})
+        new_attributes.append({**scale_attributes(own, shape), ROLE: ir.StringAttr.get("scale")})
+        if EVERYWHERE in attribute:
+            rewriter.functions.everywhere.add(value)
         # f32 scales may be zero, for tensors of zeros; E8M0 has no zero.
         number = rewriter.emit.convert(value, "f32")
         if shape and all(n == 1 for n in shape):  # one scale, as a tensor
@@ -93,18 +96,17 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
     _set_attributes(function, "arg_attrs", new_attributes)
 
 
-def scale_attributes(attributes: dict[str, ir.Attribute], rank: int) -> dict[str, ir.Attribute]:
-    """Argument or result attributes of a scale, from those of its data: replicated, not donated."""
+def scale_attributes(attributes: dict[str, ir.Attribute], shape: Sequence[int]) -> dict[str, ir.Attribute]:
+    """Argument or result attributes of a scale, from those of its data: not donated, sharded where it is as large."""
     result: dict[str, ir.Attribute] = {}
     for name, attribute in attributes.items():
         if name == "mhlo.sharding":
             result[name] = ir.StringAttr.get("{replicated}")
         elif name == "sdy.sharding":
-            text = str(attribute)
-            mesh = re.match(r"#sdy\.sharding<(@[\w.\"]+|mesh<.*?>)", text)
-            dims = ", ".join(["{}"] * rank)
-            if mesh:
-                result[name] = ir.Attribute.parse(f"#sdy.sharding<{mesh[1]}, [{dims}]>")
+            sharding = sdy.TensorShardingAttr(attribute)
+            whole = sdy.DimensionShardingAttr.get([], True)
+            dims = [whole if n == 1 else sharding.dimension_shardings[d] for d, n in enumerate(shape)]
+            result[name] = sdy.TensorShardingAttr.get(sharding.mesh_or_ref, dims)
         elif name == "jax.result_info":
             result[name] = ir.StringAttr.get(ir.StringAttr(attribute).value + ".scale")
         elif name in ("mhlo.layout_mode", "mhlo.memory_kind"):
@@ -120,15 +122,17 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
     unasked = None if options.result_scales == "shaped" else ()
     errors: list[Diagnostic] = []
     operands: list[ir.Value] = []
+    scales: dict[int, ir.Value] = {}  # by the position of the result
     new_attributes: list[dict[str, ir.Attribute]] = []
     moved: dict[int, int] = {}
+    common = _at_common_scales(rewriter, old)
     element = "f8E8M0FNU" if options.scale_dtype == "e8m0" else "f32"
     where = describe_location(function.location)
     data_role, scale_role = ir.StringAttr.get("data"), ir.StringAttr.get("scale")
     for i, (value, attribute) in enumerate(zip(old, attributes, strict=True)):
         moved[i] = len(operands)
         info = tensor_info(value.type)
-        scaled = rewriter.scaled.get(value)
+        scaled = common.get(i) or rewriter.scaled.get(value)
         shape = scale_shape(f"result {i}", value, attribute, where, errors)
         attribute = {k: v for k, v in attribute.items() if k != SCALE_SHAPE}
         if errors or options.plain_results or info.element not in options.scaled_types:
@@ -136,14 +140,41 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
             new_attributes.append(attribute)
             continue
         data, scale = pair(rewriter, scaled, value, unasked if shape is None else shape)
-        operands += [data, emit.convert(scale, element)]
-        rank = tensor_info(scale.type).rank
-        new_attributes += [{**attribute, ROLE: data_role}, {**scale_attributes(attribute, rank), ROLE: scale_role}]
+        sharding = sharding_of(value)
+        if sharding is not None and data != value:
+            data = rewriter.laid_out(data, sharding) or constrain(data, sharding, emit.ip)
+        scales[len(operands) + 1] = scale
+        operands += [data, scale]
+        own = tensor_info(scale.type).shape
+        of_scale = {**scale_attributes(attribute, own), ROLE: scale_role}
+        if GROUPS in rewriter.functions.module.operation.attributes:
+            of_scale[EVERYWHERE] = ir.UnitAttr.get()
+        new_attributes += [{**attribute, ROLE: data_role}, of_scale]
     rewriter.functions.errors += errors
+    together = [i for i, scale in scales.items() if is_packable(scale) and options.vector_scales]
+    with emit.ip, emit.location:
+        scales |= zip(together, packed([scales[i] for i in together]), strict=True)
+    for i, scale in scales.items():
+        operands[i] = emit.convert(scale, element)
     replace_terminator(terminator, operands)
     retype(function)
     _set_attributes(function, "res_attrs", new_attributes)
     _move_aliases(function, moved)
+
+
+def _at_common_scales(rewriter: Rewriter, values: Sequence[ir.Value]) -> dict[int, ScaledValue]:
+    """Of per-device code, the results with scales that are the same on all devices, by their index.
+
+    The program around it takes the scales of a result for one number.
+    """
+    from scalify_hlo.common_scales import at_common_scales
+
+    groups = rewriter.functions.module.operation.attributes.get(GROUPS)
+    if groups is None:
+        return {}
+    forms = {i: rewriter.scaled[value] for i, value in enumerate(values) if value in rewriter.scaled}
+    common = at_common_scales(rewriter, list(forms.values()), collective_attributes(groups))
+    return dict(zip(forms, common, strict=True))
 
 
 def pair(

@@ -4,17 +4,17 @@ import collections
 import dataclasses
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
 _LOOP = "stablehlo.while"
-# Frequent operations whose results have the element type of an operand, or none that is a float.
-_FOLLOWING = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "add", "and", "broadcast_in_dim", "compare", "divide", "exponential", "maximum", "minimum", "multiply",
-        "negate", "or", "reshape", "return", "rsqrt", "select", "slice", "sqrt", "subtract", "tanh", "transpose",
-    )
-) | {"func.return"}  # fmt: skip
+_BETWEEN_DEVICES = names(Trait.COLLECTIVE) | {MANUAL}
+# Operations whose results have the element type of an operand, or none that is a float.
+_FOLLOWING = names(
+    Trait.ELEMENTWISE | Trait.MOVES | Trait.ASSEMBLES,
+    without=Trait.CARRIES | Trait.COMPLEX | Trait.BOUND_TO_TYPE | Trait.BODY,
+) | {"stablehlo.return", "func.return"}
 
 
 @dataclasses.dataclass
@@ -24,9 +24,13 @@ class Survey:
     narrow: some value is of a type of less range than f32.
     uses: how often each function is referred to; one that has to stay a function, as a decomposition, twice as often.
     calls_in_loops: the calls inside loops, of all functions.
+    scatters: there is a scatter.
+    several_devices: there is per-device code, or an operation between devices.
     """
 
     narrow: bool = False
+    scatters: bool = False
+    several_devices: bool = False
     uses: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter[str])
     calls_in_loops: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
 
@@ -49,6 +53,10 @@ class Survey:
             self.uses[ir.FlatSymbolRefAttr(op.attributes["callee"]).value] += 1
             if in_loop:
                 self.calls_in_loops.append(op)
+        elif name == "stablehlo.scatter":
+            self.scatters = True
+        elif name in _BETWEEN_DEVICES:
+            self.several_devices = True
         elif name == "stablehlo.composite":
             self.uses[ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value] += 2
         elif name == "stablehlo.custom_call" and "called_computations" in op.attributes:

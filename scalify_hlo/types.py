@@ -38,10 +38,12 @@ class TensorInfo:
     is_float: bool
     is_complex: bool
     is_static: bool = dataclasses.field(init=False)
+    is_empty: bool = dataclasses.field(init=False)  # without elements: any scale fits
     is_narrow: bool = dataclasses.field(init=False)  # less range than f32: an unscaled value must not be formed in it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_static", all(n >= 0 for n in self.shape))
+        object.__setattr__(self, "is_empty", 0 in self.shape)
         object.__setattr__(self, "is_narrow", self.is_float and FLOAT_RANGE[self.element][0] < 127)
 
     @property

@@ -17,14 +17,12 @@ class ScaledValue:
     scale: symbolic; rank 0 or broadcastable to the data.
     moments: what is known of the elements of `data`.
     indifferent: all elements are 0, infinite or NaN, so any scale fits (ANY_SCALE of the paper, section 3.4).
-    weight: how the value weighs in a moving average, if it is a constant times another value.
     """
 
     data: ir.Value
     scale: Scale
     moments: Moments = UNIT
     indifferent: bool = False
-    weight: "Weight | None" = None
     _info: TensorInfo | None = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     @property
@@ -56,18 +54,6 @@ class ScaledValue:
     def centred(self) -> Moments:
         """The moments of the value relative to its size."""
         return self.moments.shifted(-self.exponent)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Weight:
-    """The value is a constant times another value, as the terms of a moving average are.
-
-    number: the constant.
-    of_state: the other value enters the function, or the iteration of a loop, from outside.
-    """
-
-    number: float
-    of_state: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ import numpy as np
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.functions import retype
+from scalify_hlo.module.constants import dense_value, splat_number
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.types import tensor_info
 
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
     from scalify_hlo.emitter import Emitter
     from scalify_hlo.functions import FunctionTable
 
-# Operations whose meaning depends on the element type itself.
-_BOUND_TO_TYPE = frozenset({"stablehlo.bitcast_convert", "stablehlo.custom_call", "chlo.next_after"})
+_BOUND_TO_TYPE = names(Trait.BOUND_TO_TYPE)
 
 
 def widened(r: OpRewrite) -> ir.Operation:
@@ -70,13 +71,12 @@ def _widen_values(emit: "Emitter", values: Sequence[ir.Value]) -> None:
 
 def _widen_constant(emit: "Emitter", op: ir.Operation) -> ir.Attribute:
     """The value of a constant of a narrow type, as f32."""
-    attribute = op.attributes["value"]
+    number, dense = splat_number(op), dense_value(op)
     type_ = emit.tensor_type(op.results[0].type, "f32")
-    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
-        number = attribute.get_splat_value().value
+    if number is not None:
         return ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(emit.f32, number))
-    if tensor_info(op.results[0].type).element == "f16" and isinstance(attribute, ir.DenseElementsAttr):
-        return ir.DenseElementsAttr.get(np.array(attribute, np.float32), type=type_)
+    if tensor_info(op.results[0].type).element == "f16" and dense is not None:
+        return ir.DenseElementsAttr.get(np.array(dense, np.float32), type=type_)
     raise UnsupportedError("a region that has to be computed in f32 holds a dense constant of a narrow type")
 
 

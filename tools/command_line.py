@@ -1,5 +1,6 @@
 """What the command lines share: flags from a dataclass of options, and errors of one line each."""
 
+import collections
 import dataclasses
 import importlib.metadata
 import sys
@@ -10,13 +11,13 @@ from typing import Any, Literal, NoReturn, TypeVar, cast
 import click
 
 import scalify_hlo
-from scalify_hlo.diagnostics import is_not_utf8
+from scalify_hlo.diagnostics import is_not_utf8, located
 from scalify_hlo.errors import Diagnostic, ScalifyError
-from scalify_hlo.files import display_name, is_stream, read_input
-from scalify_hlo.isolation import NOT_UTF8, is_isolated, run_isolated
+from scalify_hlo.files import display_name, read_input
+from scalify_hlo.isolation import NOT_UTF8, is_isolated, isolate, leave
 from scalify_hlo.passes.option_text import field_help, field_types, option_name, parse_value
 from scalify_hlo.precision import PRESETS
-from scalify_hlo.serialization import Program, crash_message, may_crash, recognise
+from scalify_hlo.serialization import Program, recognise
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -36,18 +37,36 @@ class ToolCommand(click.Command):
         standalone_mode: bool = True,  # noqa: ARG002 - the signature is click's
         **extra: Any,
     ) -> Any:
-        name = self.name or prog_name
+        """Run in a child process that may crash (see scalify_hlo.isolation).
+
+        Where Python code has put streams of its own in place of stdout and stderr, which no child could write to, in
+        this process.
+        """
         arguments = list(sys.argv[1:] if args is None else args)
-        _streams.clear()
+        if not is_isolated() and _is_descriptor(sys.stdout, 1) and _is_descriptor(sys.stderr, 2):
+            status = isolate(self._module, arguments, debug="--debug" in arguments)
+            if status is not None:
+                sys.exit(status)
+        return self.run(arguments, prog_name, complete_var, **extra)
+
+    @property
+    def _module(self) -> str:
+        assert self.callback is not None
+        module = self.callback.__module__
+        return sys.modules[module].__spec__.name if module == "__main__" else module  # type: ignore[union-attr]
+
+    def run(
+        self, arguments: list[str], prog_name: str | None = None, complete_var: str | None = None, **extra: Any
+    ) -> NoReturn:
+        """Run in this process."""
+        name = self.name or prog_name
         try:
             result = super().main(arguments, name, complete_var, standalone_mode=False, **extra)
-        except _Isolate as isolate:
-            sys.exit(_watch(self, arguments, isolate.program))
         except click.ClickException as error:
             _fail(f"{name}: error: {error.format_message()}", error.exit_code)
         except ScalifyError as error:
             report(error.diagnostics)
-            sys.exit(1)
+            leave(1)
         except click.Abort:
             _fail(f"{name}: interrupted", 130)
         except BrokenPipeError:
@@ -64,48 +83,26 @@ class ToolCommand(click.Command):
                 "it with the input; --debug shows the Python traceback.",
                 70,
             )
-        sys.exit(result if isinstance(result, int) else 0)
+        leave(result if isinstance(result, int) else 0)
 
 
-# What the running command has read from stdin and pipes, by path.
-_streams: dict[str, bytes] = {}
+def _is_descriptor(stream: Any, number: int) -> bool:
+    """Whether what is written to a stream goes to a file descriptor of the process."""
+    try:
+        return stream.fileno() == number
+    except (AttributeError, OSError, ValueError):
+        return False
 
 
-class _Isolate(Exception):  # noqa: N818 - no error but a change of course, to ToolCommand.main
-    """Run the command in a child process, because reading `program` can crash it."""
-
-    def __init__(self, program: Program):
-        super().__init__(program.name)
-        self.program = program
+# The program that the running command reads, which MLIR calls "-" where a text has several operations at top level.
+_program_name = "-"
 
 
 def read_program(path: str) -> Program:
-    """The program in a file, or on stdin for "-". Raises ScalifyError when it is none of the known forms.
-
-    From here on the command may run in a child process: it has to call this before it prints anything.
-    """
-    data = read_input(path)
-    if is_stream(path):
-        _streams[path] = data
-    program = recognise(data, display_name(path))
-    if may_crash(program) and not is_isolated():
-        raise _Isolate(program)
-    return program
-
-
-def _watch(command: click.Command, arguments: Sequence[str], program: Program) -> int:
-    """Run a command in a child process; its exit status."""
-    assert command.callback is not None
-    module = command.callback.__module__
-    if module == "__main__":
-        module = sys.modules[module].__spec__.name  # type: ignore[union-attr]
-    finished = run_isolated(module, arguments, _streams)
-    if finished.crash is None or "--debug" in arguments:
-        sys.stderr.write(finished.stderr)
-    if finished.crash is None:
-        return finished.status
-    report([crash_message(program, finished.crash)])
-    return 1
+    """The program in a file, or on stdin for "-". Raises ScalifyError when it is none of the known forms."""
+    global _program_name
+    _program_name = display_name(path)
+    return recognise(read_input(path), _program_name)
 
 
 def _fail(message: str, status: int) -> NoReturn:
@@ -113,10 +110,26 @@ def _fail(message: str, status: int) -> NoReturn:
     sys.exit(status)
 
 
+def summarised(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Each remark and each warning once, at its first place, with the number of the others that say the same."""
+    said = collections.Counter((each.severity, each.message) for each in diagnostics)
+    told: list[Diagnostic] = []
+    for each in diagnostics:
+        key = (each.severity, each.message)
+        others = said.pop(key, 0) - 1
+        if each.severity not in ("remark", "warning") or others == 0:
+            told.append(each)
+        elif others > 0:
+            message = f"{each.message} (and {others} times more; --all-remarks shows each place)"
+            told.append(dataclasses.replace(each, message=message))
+    return told
+
+
 def report(diagnostics: Sequence[Diagnostic]) -> None:
     """Print diagnostics to stderr."""
     for diagnostic in diagnostics:
-        print(diagnostic, file=sys.stderr, flush=True)
+        unnamed = diagnostic.location.startswith("-:")
+        print(located(diagnostic, _program_name) if unnamed else diagnostic, file=sys.stderr, flush=True)
 
 
 def flags_of(options: type[Any], parameter: str) -> Callable[[Command], Command]:

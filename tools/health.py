@@ -1,7 +1,10 @@
 """`scalify-health in.mlir`: runs a program and says of each tensor how well its data use their type."""
 
 import os
-from typing import get_args
+import sys
+import time
+from collections.abc import Callable
+from typing import TypeVar, get_args
 
 import click
 
@@ -10,7 +13,8 @@ from scalify_hlo.execution.inputs import ScaleMode
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.files import display_name, write_output
-from scalify_hlo.health import report_html, table
+from scalify_hlo.health import TensorHealth, summary, table
+from scalify_hlo.health_html import report_html
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
@@ -22,7 +26,8 @@ from .inputs import load_inputs
 EPILOG = """
 Arguments are drawn from --seed, or read from --inputs; a rewritten program gets (data, scale) pairs of the same
 values. rms, amax and scale are powers of two; underflow is what is not zero and below the type's smallest normal
-number, overflow what is beyond its largest or NaN.
+number, overflow what is beyond its largest or NaN. BAD: elements beyond the range, or more of them lost at its lower
+end than of Gaussian data of unit size; far: of a narrow type, and further from unit size than 2^8.
 """
 
 
@@ -64,20 +69,49 @@ def main(
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.execution.measure import measure, whole_values  # imports jax: not for --help
 
+    stages = _Stages()
     module = _load(input_path)
     arguments = whole_values(entry_signature(module)).arguments
     original = clone(module) if rewrite or precision is not None else None
     if original is not None:
-        precision_pipeline(precision, ScalifyOptions(mark_tensors=True)).run(module, [])
+        pipeline = precision_pipeline(precision, ScalifyOptions(mark_tensors=True))
+        stages.run("rewriting", lambda: pipeline.run(module, []))
     values = None if inputs is None else load_inputs(inputs, arguments)
-    tensors = measure(module, options, seed, values=values, scales=scales)
+    tensors = stages.run(
+        "compiling and running with statistics", lambda: measure(module, options, seed, values=values, scales=scales)
+    )
     if html_path is not None:
         earlier = original if before is None else _load(before)
-        earlier = measure(earlier, options, seed, values=values, scales=scales) if earlier is not None else []
-        write_output(html_path, report_html(tensors, earlier, title=display_name(input_path)).encode())
+        if earlier is None:
+            before_tensors: list[TensorHealth] = []
+        else:
+            form = earlier
+            before_tensors = stages.run(
+                "the same before rewriting", lambda: measure(form, options, seed, values=values, scales=scales)
+            )
+        write_output(html_path, report_html(tensors, before_tensors, title=display_name(input_path)).encode())
     if html_path != "-":
         click.echo(table(tensors))
+        click.echo(summary(tensors))
     return 0
+
+
+Result = TypeVar("Result")
+
+
+class _Stages:
+    """Says on a terminal's stderr what takes time, and how long it took."""
+
+    def run(self, name: str, work: Callable[[], Result]) -> Result:
+        """The result of `work`."""
+        told = sys.stderr.isatty()
+        start = time.monotonic()
+        if told:
+            print(f"scalify-health: {name} ...", end=" ", file=sys.stderr, flush=True)
+        result = work()
+        if told:
+            print(f"{time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
+        return result
 
 
 def _load(path: str) -> ir.Module:

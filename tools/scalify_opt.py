@@ -8,8 +8,8 @@ import click
 from scalify_hlo.files import STANDARD_STREAM, write_output
 from scalify_hlo.opt_driver import OptDriver, OptSettings
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.passes import PASSES, Scalify
-from scalify_hlo.passes.pipeline import Instrumentation, parse_pipeline
+from scalify_hlo.passes import PASSES, Scalify, Sizes
+from scalify_hlo.passes.pipeline import Instrumentation, Pipeline, parse_pipeline
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.passes.textual import TEXTUAL_PASSES
 from scalify_hlo.serialization import Format
@@ -22,6 +22,7 @@ from .command_line import (
     precision_option,
     read_program,
     report,
+    summarised,
     version_text,
 )
 from .listings import list_passes, list_rules, pass_flags_help
@@ -59,7 +60,13 @@ def _pipeline_text(flag: str) -> str:
 @flags_of(OptSettings, "settings")
 @flags_of(ScalifyOptions, "options")
 @precision_option
+@click.option(
+    "--pin-scales", metavar="FILE", default="", help="Build the scales that scalify-calibrate wrote into the module."
+)
 @click.option("--pass-pipeline", metavar="PIPELINE", help=f"The passes to run.  [default: {_DEFAULT_PIPELINE}]")
+@click.option(
+    "--print-sizes", is_flag=True, help="Print how large every value of the input is estimated to be, to stderr."
+)
 @click.option("--dump-pass-pipeline", is_flag=True, help="Print the pipeline to stderr, all options written out.")
 @flags_of(Instrumentation, "instrumentation")
 @listing("--list-passes", list_passes, "Print the passes and their options.")
@@ -74,7 +81,9 @@ def main(
     settings: OptSettings,
     options: ScalifyOptions,
     precision: str | None,
+    pin_scales: str,
     pass_pipeline: str | None,
+    print_sizes: bool,
     dump_pass_pipeline: bool,
     instrumentation: Instrumentation,
 ) -> int:
@@ -89,18 +98,22 @@ def main(
         raise click.UsageError(f"--pass-pipeline and pass flags ({', '.join(flags)}) exclude each other")
     if precision is not None and (flags or pass_pipeline is not None):
         raise click.UsageError("--precision chooses the passes: it and a pipeline exclude each other")
+    if pin_scales and (flags or pass_pipeline is not None):
+        raise click.UsageError("--pin-scales adds a pass: in a pipeline, write scalify-pin-scales{file=FILE}")
     scalify = Scalify(**vars(options))
-    if precision is not None:
-        pipeline = precision_pipeline(precision, scalify)
+    if precision is not None or pin_scales:
+        pipeline = precision_pipeline(precision, scalify, pin_scales)
     else:
         text = ",".join(flags) if flags else pass_pipeline or _DEFAULT_PIPELINE
         pipeline = parse_pipeline(text, [scalify], "pass flags" if flags else "--pass-pipeline")
+    if print_sizes:
+        pipeline = Pipeline((Sizes(table=True), *pipeline.elements))
     program = read_program(input_path)
     if dump_pass_pipeline:
         print(pipeline, file=sys.stderr, flush=True)
     settings = dataclasses.replace(settings, emit=settings.emit or default_form(program.format, output_path))
     outcome = OptDriver(pipeline, settings, instrumentation).process(program)
-    report(outcome.diagnostics)
+    report(outcome.diagnostics if settings.all_remarks else summarised(outcome.diagnostics))
     if outcome.failed:
         return 1
     write_output(output_path, outcome.data or b"")

@@ -68,6 +68,10 @@ class CallGraph:
         name = callee_name(op)
         return self.body(name) if name in self.functions else None
 
+    def called(self, op: ir.Operation) -> ir.Operation | None:
+        """The function that `op` calls; None when it calls none that has a body."""
+        return self.functions.get(callee_name(op) or "")
+
     def function_of_block(self, block: ir.Block) -> str | None:
         """The function whose entry block this is; None for a block nested deeper."""
         return self._block_owner.get(block)

@@ -59,6 +59,10 @@ class NameStacks:
         """Forward or backward side of differentiation; see the module's docstring."""
         return direction_of(self.full_name(op))
 
+    def is_traced(self, op: ir.Operation) -> bool:
+        """Whether the operation has a name that JAX gave it when it traced the function."""
+        return self.full_name(op).startswith("jit(")
+
     def _prefix(self, function: str) -> str:
         if function not in self._prefixes:
             self._prefixes[function] = ""  # guards against recursion, which StableHLO does not allow anyway

@@ -9,6 +9,9 @@ import dataclasses
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.carriers import before_carriers, carries
+from scalify_hlo.module.constants import dense_value
+from scalify_hlo.module.manual import MANUAL
 
 Dimensions = tuple[frozenset[int], ...]
 
@@ -78,6 +81,8 @@ class Origins:
             site = stack.pop() if stack and callee_name(stack[-1]) == function else (sites[0] if sites else None)
             return None if site is None else (site.operands[index], dims, "")
         loop = block.owner.operation
+        if loop.name == MANUAL:
+            return loop.operands[index], dims, ""
         if (
             loop.name == "stablehlo.while"
             and terminator(loop.regions[1].blocks[0]).operands[index] == (loop.regions[1].blocks[0].arguments[index])
@@ -109,7 +114,7 @@ class Origins:
                 return op.operands[0], dims, f"{op.attributes['start_indices']}{op.attributes['limit_indices']}"
             case "stablehlo.dynamic_slice":
                 return op.operands[0], dims, ""
-            case "stablehlo.optimization_barrier":
+            case _ if carries(op):
                 return op.operands[index], dims, ""
             case "stablehlo.multiply" | "stablehlo.divide":
                 scaled = self._scaled_operand(op)
@@ -122,6 +127,8 @@ class Origins:
                 return terminator(body).operands[index], dims, ""
             case "stablehlo.while":
                 return self._through_loop(op, index, dims, stack)
+            case name if name == MANUAL:
+                return terminator(op.regions[0].blocks[0]).operands[index], dims, ""
             case name if name in _SAME_SHAPE:
                 return op.operands[1 if name == "stablehlo.clamp" else 0], dims, ""
             case _:
@@ -170,12 +177,12 @@ def is_uniform(value: ir.Value) -> bool:
     """Whether all elements of a tensor are the same by construction: a scalar, a splat, or one broadcast."""
     if ir.RankedTensorType(value.type).rank == 0:
         return True
-    op = defining_op(value)
+    op = defining_op(before_carriers(value))
     if op is None:
         return False
     if op.name == "stablehlo.constant":
-        attribute = op.attributes["value"]
-        return isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat
+        dense = dense_value(op)
+        return dense is not None and dense.is_splat
     return op.name in ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape") and is_uniform(
         op.operands[0]
     )

@@ -8,32 +8,26 @@ Names help where there are any: an operation of the forward or backward pass (`j
 """
 
 import dataclasses
+import functools
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import matrix_products
 from scalify_hlo.bindings import ir
+from scalify_hlo.facts import FactFinder
+from scalify_hlo.module.carriers import carried_by, carries
+from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.size.affine import AffineForms
+from scalify_hlo.size.state import find_pairs
 from scalify_hlo.types import tensor_info
 
 # Each element of the result depends on the same element of the operands (and on scalars).
-ELEMENTWISE = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "abs", "add", "atan2", "cbrt", "ceil", "clamp", "cosine", "divide", "exponential", "exponential_minus_one",
-        "floor", "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
-        "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
-        "convert", "reduce_precision",
-    )
-)  # fmt: skip
-# The same, of CHLO: what JAX lowers to before a module is serialised.
-ELEMENTWISE_CHLO = frozenset(
-    f"chlo.{name}"
-    for name in (
-        "acos", "acosh", "asin", "asinh", "atan", "atanh", "constant_like", "conj", "cosh", "digamma", "erf", "erf_inv",
-        "erfc", "lgamma", "next_after", "polygamma", "sinh", "square", "tan", "zeta",
-    )
-)  # fmt: skip
+ELEMENTWISE = names(
+    Trait.ELEMENTWISE, without=Trait.PREDICATE | Trait.BITWISE | Trait.BOUND_TO_TYPE | Trait.COMPLEX | Trait.BODY
+)
 _SHAPE_ONLY = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
+_PRODUCTS = names(Trait.CONTRACTS)
 
 
 @dataclasses.dataclass
@@ -44,6 +38,8 @@ class UpdateRegion:
     state: index of a public function's argument -> index of the result that is its new value.
     parameters, moments: the two kinds of state, by argument index.
     gradients: what flows into the region from the backward pass, tensors of rank 1 and more.
+    trains: whether the module has a backward pass at all.
+    weights: of a module that has none, the arguments that are contracted with activations.
     """
 
     values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
@@ -51,6 +47,8 @@ class UpdateRegion:
     parameters: set[int] = dataclasses.field(default_factory=set[int])
     moments: set[int] = dataclasses.field(default_factory=set[int])
     gradients: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
+    trains: bool = True
+    weights: set[int] = dataclasses.field(default_factory=set[int])
 
 
 def find_update(module: ir.Module, main: str) -> UpdateRegion:
@@ -58,8 +56,11 @@ def find_update(module: ir.Module, main: str) -> UpdateRegion:
     calls = CallGraph(module)
     finder = _Finder(calls, main)
     if not finder.has_backward_pass(module):
-        return UpdateRegion()
-    return finder.region()
+        return UpdateRegion(trains=False)
+    region = finder.region()
+    # By the pattern of products alone, attention looks like a backward pass: scores and mixing share an operand.
+    region.trains = bool(region.state) or finder.trains_by_name
+    return region
 
 
 class _Finder:
@@ -67,21 +68,27 @@ class _Finder:
         self.calls = calls
         self.names = NameStacks(calls)
         self.body = calls.body(main)
-        self.results = list(terminator(self.body).operands)
+        self.results = [_before_marker(value) for value in terminator(self.body).operands]
         self.function = calls.functions[main]
+        self.forms = AffineForms(FactFinder(calls.called).number, calls.called)
         # Arguments reached from a value through elementwise operations, and whether a computed tensor is.
         self._reached: dict[ir.Value, frozenset[int]] = {}
         self._computed: dict[ir.Value, bool] = {}
 
     def has_backward_pass(self, module: ir.Module) -> bool:
         """By name, by the pattern of matrix products, or because arguments are donated to results."""
-        if any(
+        if self.trains_by_name:
+            return True
+        return any(product.kind == "backward" for product in matrix_products(module)) or bool(self._aliases())
+
+    @functools.cached_property
+    def trains_by_name(self) -> bool:
+        """Whether an operation is one of a backward pass by its name."""
+        return any(
             self.names.direction(op) is Direction.BACKWARD
             for function in self.calls.functions.values()
             for op in walk(function)
-        ):
-            return True
-        return any(product.kind == "backward" for product in matrix_products(module)) or bool(self._aliases())
+        )
 
     def region(self) -> UpdateRegion:
         region = UpdateRegion(state=self._pair())
@@ -96,8 +103,12 @@ class _Finder:
     # --- state ------------------------------------------------------------------------------------------------
 
     def _pair(self) -> dict[int, int]:
-        """Argument -> result: donated ones; then in one order where each result is an update of its argument."""
+        """Argument -> result: donated ones and those that affine forms tell; then in one order where each result is an
+        update of its argument, nonlinear ones among them."""
         pairs = self._aliases()
+        for argument, result in find_pairs(None, self.function, self.forms).items():
+            if argument not in pairs and result not in pairs.values() and _is_tensor(self.results[result]):
+                pairs[argument] = result
         by_type: dict[ir.Type, dict[int, set[int]]] = {}
         for i, value in enumerate(self.results):
             if _is_tensor(value) and i not in pairs.values() and self.reached(value) and self._computed[value]:
@@ -120,7 +131,7 @@ class _Finder:
             dictionary = ir.DictAttr(attributes)
             if "tf.aliasing_output" not in dictionary:
                 continue
-            result = ir.IntegerAttr(dictionary["tf.aliasing_output"]).value
+            result: int = ir.IntegerAttr(dictionary["tf.aliasing_output"]).value
             value = self.results[result]
             if _is_tensor(value) and i in self.reached(value) and self._computed[value]:
                 pairs[i] = result
@@ -161,7 +172,9 @@ class _Finder:
                 inner = self.calls.callee_body(user)
                 if inner is not None:
                     pending.append(inner.arguments[use.operand_number])
-                elif user.name == "stablehlo.while":
+                elif carries(user):
+                    pending.append(user.results[use.operand_number])
+                elif user.name in ("stablehlo.while", MANUAL):
                     pending += [region.blocks[0].arguments[use.operand_number] for region in user.regions]
                 elif not user.name.endswith("return") and not any(result in region for result in user.results):
                     return True
@@ -230,14 +243,19 @@ class _Finder:
             return [terminator(body).operands[index]] if callee_name(op) and op.name == "func.call" else None
         if op.name == "stablehlo.while":
             return self._sources_of_loop(op, index)
+        if op.name == MANUAL:
+            return [terminator(op.regions[0].blocks[0]).operands[index]]
         if op.name in ("stablehlo.case", "stablehlo.if"):
             return [terminator(region.blocks[0]).operands[index] for region in op.regions]
         if op.name == "stablehlo.constant":
             return []
+        carried = carried_by(value)
+        if carried is not None and op.name != "stablehlo.optimization_barrier":
+            return [carried]
         if not self._is_outside(op):
             return None
         floats = [operand for operand in op.operands if tensor_info(operand.type).is_float]
-        if op.name in ELEMENTWISE or op.name in ELEMENTWISE_CHLO:
+        if op.name in ELEMENTWISE:
             shape = tensor_info(value.type).shape
             return [v for v in floats if not same_shape or tensor_info(v.type).shape == shape]
         if same_shape:
@@ -251,24 +269,41 @@ class _Finder:
             sites = self.calls.sites.get(function, ())
             return [sites[0].operands[argument.arg_number]] if len(sites) == 1 else None
         owner = argument.owner.owner.operation
-        return [owner.operands[argument.arg_number]] if owner.name == "stablehlo.while" else None
+        return [owner.operands[argument.arg_number]] if owner.name in ("stablehlo.while", MANUAL) else None
 
     def _sources_of_loop(self, loop: ir.Operation, index: int) -> list[ir.Value] | None:
-        """A carried value that each iteration updates elementwise: its last and its first value."""
+        """A carried value that each iteration updates elementwise: its last and its first value.
+
+        Not so one that a matrix product outside of the model takes part in: that is a polynomial of matrices, all of
+        which belongs to the optimiser. Names tell where there are any.
+        """
         body = loop.regions[1].blocks[0]
         last, carried = terminator(body).operands[index], body.arguments[index]
         pending, seen = [last], set[ir.Value]()
+        updated = False
         while pending:
             value = pending.pop()
             if value == carried:
-                return [last, loop.operands[index]]
+                updated = True
             if value in seen:
                 continue
             seen.add(value)
             op = defining_op(value)
-            if op is not None and op.name != "stablehlo.while":
+            if op is not None and op.name in _PRODUCTS and self.trains_by_name and self._is_outside(op):
+                return None
+            argument_of = None if op is not None else self.calls.function_of_block(ir.BlockArgument(value).owner)
+            if argument_of is not None or (op is not None and op.name != "stablehlo.while"):
                 pending += self._sources(value, same_shape=True) or ()
-        return None
+        return [last, loop.operands[index]] if updated else None
+
+
+def _before_marker(value: ir.Value) -> ir.Value:
+    """A result before it was given another scale, which does not change the value."""
+    op = defining_op(value)
+    marks = op is not None and op.name == "stablehlo.composite"
+    if op is None or not marks or ir.StringAttr(op.attributes["name"]).value != "scalify.set_scaling":
+        return value
+    return op.operands[0]
 
 
 def _by_elimination(candidates: dict[int, set[int]]) -> dict[int, int]:

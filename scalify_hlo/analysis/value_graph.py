@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.carriers import carries
+from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.types import tensor_info
 
 
@@ -68,11 +70,13 @@ class ValueGraph:
             callee = callee_name(op)
             if callee in self._calls.functions:
                 self._add_call(op, callee)
-            elif op.name == "stablehlo.optimization_barrier":
+            elif carries(op):
                 for operand, result in zip(op.operands, op.results, strict=True):
                     self._edge(operand, result)
             elif op.name == "stablehlo.while":
                 self._add_loop(op)
+            elif op.name == MANUAL:
+                self._add_manual(op)
             elif op.name in ("stablehlo.case", "stablehlo.if"):
                 self._add_branches(op)
             elif len(op.results):
@@ -102,6 +106,14 @@ class ValueGraph:
         for operand, result in zip(op.operands, op.results, strict=True):
             self._edge(operand, result)
         for value, result in zip(terminator(op.regions[1].blocks[0]).operands, op.results, strict=True):
+            self._edge(value, result)
+
+    def _add_manual(self, op: ir.Operation) -> None:
+        body = op.regions[0].blocks[0]
+        for operand, argument in zip(op.operands, body.arguments, strict=True):
+            self._edge(operand, argument)
+        self._add_block(body)
+        for value, result in zip(terminator(body).operands, op.results, strict=True):
             self._edge(value, result)
 
     def _add_branches(self, op: ir.Operation) -> None:

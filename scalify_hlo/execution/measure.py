@@ -6,7 +6,7 @@ import numpy as np
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution import xla
-from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.inputs import ScaleMode, draw_inputs, split_scales
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature
@@ -26,7 +26,8 @@ def measure(
     """Run an instrumented copy of `module` once on XLA:CPU and read the statistics.
 
     arrays: one for each argument; made of `values` when None, for a rewritten module as (data, scale) pairs.
-    values: one for each argument of the program before it was rewritten; drawn from `seed` when None.
+    values: one for each argument of the program before it was rewritten; drawn from `seed` when None, positive where
+        normal ones make results NaN.
     scales: of the pairs, as in `CheckOptions`.
 
     Raises ScalifyError where no tensor is called as `options` say, where arrays do not fit, or the module cannot be
@@ -37,10 +38,22 @@ def measure(
     (options or Instrument()).apply(instrumented, [])
     if arrays is None:
         whole = whole_values(signature)
+        drawn = values is None
         values = draw_inputs(whole, seed) if values is None else values
         check_arrays(whole.arguments, values)
-        arrays = _pairs(signature, values, scales, seed)
+        program = xla.compile(instrumented)
+        results = program(_pairs(signature, values, scales, seed))
+        if drawn and any(map(_has_nan, results[:-2])):
+            # Of a normal draw, roots and logarithms of what is never negative in a real run are NaN.
+            again = program(_pairs(signature, draw_inputs(whole, seed, "positive"), scales, seed))
+            if sum(map(_has_nan, again[:-2])) < sum(map(_has_nan, results[:-2])):
+                results = again
+        return read_health(instrumented, results)
     return read_health(instrumented, xla.compile(instrumented)(arrays))
+
+
+def _has_nan(array: Array) -> bool:
+    return is_float_array(array) and bool(np.isnan(array.astype(np.float32)).any())
 
 
 def whole_values(signature: Signature) -> Signature:

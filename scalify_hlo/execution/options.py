@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Literal
 
+from scalify_hlo.choices import check_choices
 from scalify_hlo.execution.inputs import ScaleMode
 
 Backend = Literal["xla", "interpreter"]
@@ -26,3 +27,6 @@ class CheckOptions:
     tolerance: float = 8.0
     # The same in units of the result's own resolution, where there is little noise (see below).
     epsilons: float = 4.0
+
+    def __post_init__(self) -> None:
+        check_choices(self)

@@ -14,16 +14,10 @@ from scalify_hlo.diagnostics import from_mlir_error
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_complex, is_float_array
 from scalify_hlo.execution.modules import clone, operations
+from scalify_hlo.module.traits import IDENTITY_CALLS, Trait, names
 
 # Operations that compute on the bits of their operands, or draw bits: run in their own types between two converts.
-_KEPT_NARROW = frozenset(
-    f"stablehlo.{name}" for name in ("bitcast_convert", "rng", "infeed", "outfeed", "recv", "send", "custom_call")
-)
-
-# Custom calls that give their operand back, whatever its type.
-_IDENTITY_CALLS = frozenset(
-    {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint", "annotate_device_placement"}
-)
+_KEPT_NARROW = names(Trait.BOUND_TO_TYPE) | {"stablehlo.rng"}
 
 # LAPACK's and BLAS's letter for a single precision -> the one for double precision.
 _PRECISION_LETTERS = {"s": "d", "c": "z"}
@@ -95,7 +89,7 @@ def _is_kept_narrow(op: Any) -> bool:
     if op.name != "stablehlo.custom_call":
         return True
     target = op.attributes["call_target_name"].value
-    return target not in _IDENTITY_CALLS and _double_precision(target) is None
+    return target not in IDENTITY_CALLS and _double_precision(target) is None
 
 
 def _double_precision(target: str) -> str | None:

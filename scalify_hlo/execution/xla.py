@@ -14,8 +14,10 @@ import numpy as np
 from scalify_hlo.bindings import ir, sharding_from_hlo, xla_client
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.memory import Memory
 from scalify_hlo.execution.modules import as_module, clone, operations, to_bytecode
 from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature, name_entry_main
+from scalify_hlo.passes.widen_dots import WidenDots
 
 jax: Any = _jax  # most of its types are unknown to a strict checker
 
@@ -74,6 +76,11 @@ class Executable:
     def bytes_accessed(self) -> int:
         """Bytes that the optimised program's kernels read and write, as XLA counts them."""
         return int(self._loaded.cost_analysis()["bytes accessed"])
+
+    @functools.cached_property
+    def memory(self) -> Memory:
+        """Bytes of arguments, results and temporary buffers."""
+        return Memory.of(self._loaded)
 
     @functools.cached_property
     def cost(self) -> CostCounters:
@@ -138,6 +145,8 @@ def compile(  # noqa: A001 - read as xla.compile
     options.env_option_overrides = [("xla_allow_excess_precision", excess_precision)]
     named = clone(module)
     name_entry_main(named)
+    with named.context:
+        WidenDots().apply(named, [])
     code = to_bytecode(named)
     start = time.perf_counter()
     try:

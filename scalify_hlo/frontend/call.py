@@ -21,7 +21,9 @@ from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from scalify_hlo.bindings import func, ir
+from scalify_hlo.frontend.dependence import is_float
 from scalify_hlo.frontend.lowering import flat_values
+from scalify_hlo.frontend.nan_checks import asked, check_values
 from scalify_hlo.frontend.primitives import set_scaling
 from scalify_hlo.frontend.rewriting import Interface, result_signature, rewritten_module
 from scalify_hlo.frontend.scale_shapes import announced
@@ -43,16 +45,22 @@ def call_scalified(jaxpr: Any, operands: Sequence[Any], interface: Interface, op
 
 
 def _impl(*operands: Any, **params: Any) -> Sequence[Any]:
-    with jax.disable_jit(False):
-        return jax.jit(lambda *xs: scalify_p.bind(*xs, **params))(*operands)
+    checks = asked()
+    # JAX's own check of the results would call this again, and again.
+    with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False):
+        results = jax.jit(lambda *xs: scalify_p.bind(*xs, **params))(*operands)
+    if checks.nans or checks.infs:
+        check_values(operands, results, params["jaxpr"], params["interface"], checks)
+    return results
 
 
 def _abstract_eval(*avals: Any, jaxpr: Any, interface: Interface, options: ScalifyOptions) -> tuple[Any, Any]:
     del avals, options
     results: list[Any] = []
-    types = interface.result_types or [aval.dtype for aval in jaxpr.out_avals]
+    types = interface.result_types or [""] * len(jaxpr.out_avals)
     for aval, dtype, (scaled, shape) in zip(jaxpr.out_avals, types, interface.pairs(), strict=True):
-        aval = aval if dtype == aval.dtype else aval.update(dtype=np.dtype(dtype))
+        # Random keys have a type of their own, which NumPy does not know.
+        aval = aval.update(dtype=np.dtype(dtype)) if dtype and is_float(aval) else aval
         results += [aval, jax.core.ShapedArray(shape, SCALE_DTYPE)] if scaled else [aval]
     return results, jaxpr.effects
 
@@ -67,10 +75,10 @@ def _refuse_derivative(*args: Any, **params: Any) -> Any:
     )
 
 
-def _batch(operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interface: Interface,
+def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interface: Interface,
            options: ScalifyOptions) -> Any:  # fmt: skip
     """scalify(vmap(f)) in place of vmap(scalify(f)); rank-0 scales that differ within the batch are made one first."""
-    size = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not None)
+    size = axis.size
     new_operands: list[Any] = []
     axes: list[int | None] = []
     pairs = iter(zip(operands, dims, strict=True))
@@ -99,7 +107,9 @@ def _batch(operands: Sequence[Any], dims: Sequence[Any], *, jaxpr: Any, interfac
         jax.ShapeDtypeStruct(np.shape(x), aval.dtype)
         for x, aval in zip(_without_scales(new_operands, interface.inputs), jaxpr.in_avals, strict=True)
     ]
-    batched = jax.make_jaxpr(jax.vmap(jaxpr_as_fun(jaxpr), in_axes=tuple(axes), axis_size=size))(*plain)
+    name = axis.name if isinstance(axis.name, str) else None  # of `vmap(axis_name=)`: collectives go over it
+    function = jax.vmap(jaxpr_as_fun(jaxpr), in_axes=tuple(axes), axis_size=size, axis_name=name)
+    batched = jax.make_jaxpr(function)(*plain)
     with_shapes = announced(batched, new_operands, dataclasses.replace(interface, scale_shapes=()), options)
     results = iter(call_scalified(batched, new_operands, with_shapes, options))
     outputs: list[Any] = []
@@ -134,7 +144,7 @@ def _without_scales(operands: Sequence[Any], scaled: Sequence[bool]) -> list[Any
 
 def _lower(ctx: Any, *operands: Any, jaxpr: Any, interface: Interface, options: ScalifyOptions) -> Sequence[Any]:
     effects = [effect for effect in jaxpr.effects if effect in ctx.tokens_in.effects()]
-    module = rewritten_module(ctx, jaxpr, effects, interface, options)
+    module = rewritten_module(ctx, jaxpr, effects, interface, options, operands)
     types, roles = result_signature(module)
     name = mlir.merge_mlir_modules(
         ctx.module_context.module, f"scalify_{interface.function}", module, dst_symtab=ctx.module_context.symbol_table
@@ -174,5 +184,9 @@ def _multiplied_out(data: Any, scale: Any) -> Any:
 scalify_p.def_impl(_impl)
 scalify_p.def_effectful_abstract_eval(_abstract_eval)
 ad.primitive_jvps[scalify_p] = _refuse_derivative
-batching.primitive_batchers[scalify_p] = _batch
-mlir.register_lowering(scalify_p, _lower)
+batching.fancy_primitive_batchers[scalify_p] = _batch
+try:
+    # Not shared between calls: what computes the operands tells which scales are equal on all devices.
+    mlir.register_lowering(scalify_p, _lower, cacheable=False)
+except TypeError:  # JAX announces that this argument will go; scales then meet in a collective once more than needed
+    mlir.register_lowering(scalify_p, _lower)

@@ -65,11 +65,13 @@ class CustomScale:
     def defscale(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule: the same arguments and results as the function, floats as ScaledArrays with rank-0 f32 scales.
 
-        A float result returned as a plain array has scale 1. The rule should return powers of two when given them,
-        and must not form data * scale in a type whose range does not hold it. Raises ValueError for a second rule.
+        The rule should return powers of two when given them, and must not form data * scale in a type whose range does
+        not hold it. Raises ValueError for a second rule, TypeError for one that does not take the function's arguments.
+        A rule that returns a plain array where a ScaledArray is due is refused, with a TypeError, when it is used.
         """
         if self._rule is not None:
             raise ValueError(f"custom_scale '{self._name}' has a rule already")
+        _check_parameters(self._fun, rule, self._name)
         self._rule = rule
         return rule
 
@@ -79,7 +81,10 @@ class CustomScale:
         kwargs = {**self._defaults, **kwargs}
         leaves, tree = jax.tree.flatten(args, is_leaf=is_scaled)
         if any(map(is_scaled, leaves)):
-            return self._rule(*jax.tree.unflatten(tree, [_as_scaled(leaf) for leaf in leaves]), **kwargs)
+            scaled = jax.tree.unflatten(tree, [_as_scaled(leaf) for leaf in leaves])
+            results = self._rule(*scaled, **kwargs)
+            _check_scaled(self._name, jax.tree.leaves(results, is_leaf=is_scaled))
+            return results
         flat, out_tree = self._flat_function(tree, kwargs), []
         arrays = [jnp.asarray(leaf) for leaf in leaves]
         results = flat(out_tree, *arrays)
@@ -153,19 +158,46 @@ def _aval(leaf: Any) -> Any:
     return jax.ShapeDtypeStruct(array.shape, array.dtype)
 
 
+def _check_scaled(name: str, leaves: list[Any]) -> None:
+    """Raises TypeError for a float array without a scale among the results of a rule."""
+    for i, leaf in enumerate(leaves):
+        if not is_scaled(leaf) and is_float(leaf):
+            raise TypeError(
+                f"the scale rule of '{name}' returns a plain array as float result {i}: its scale would be lost. "
+                "Return ScaledArray(data, scale); for an unscaled value the scale is 1"
+            )
+
+
+def _check_parameters(fun: Callable[..., Any], rule: Callable[..., Any], name: str) -> None:
+    """Raises TypeError unless a rule can be called as the function is."""
+    try:
+        wanted, given = inspect.signature(fun), inspect.signature(rule)
+    except (TypeError, ValueError):
+        return
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p for p in wanted.parameters.values() if p.default is p.empty and p.kind in positional]
+    keywords = [p.name for p in wanted.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    try:
+        given.bind(*required, **dict.fromkeys(keywords))
+    except TypeError as error:
+        raise TypeError(
+            f"the scale rule of '{name}' must take the arguments of the function, {wanted}, not {given}: {error}"
+        ) from None
+
+
 def _flat_results(name: str, results: Any, expected: Any) -> list[Any]:
     """Data and scale of each float result, checked against the plain function's results."""
     leaves, tree = jax.tree.flatten(results, is_leaf=is_scaled)
     wanted, wanted_tree = jax.tree.flatten(expected)
     if tree != wanted_tree:
         raise TypeError(f"the scale rule of '{name}' returns {tree} where the function returns {wanted_tree}")
+    _check_scaled(name, leaves)
     flat: list[Any] = []
     for leaf, aval in zip(leaves, wanted, strict=True):
         if not is_float(aval):
             flat.append(leaf)
             continue
-        data, scale = (leaf.data, jnp.asarray(leaf.scale, SCALE_DTYPE)) if is_scaled(leaf) else (leaf, None)
-        scale = jnp.ones((), SCALE_DTYPE) if scale is None else scale
+        data, scale = leaf.data, jnp.asarray(leaf.scale, SCALE_DTYPE)
         if (data.shape, data.dtype, scale.shape) != (aval.shape, aval.dtype, ()):
             raise TypeError(
                 f"the scale rule of '{name}' returns data {data.dtype}{list(data.shape)} with a scale of shape "

@@ -30,14 +30,14 @@ def set_scaling(x: Any, scale: Any) -> Any:
 
     x: float array; inside the transform it becomes scaled if it was not. Or a ScaledArray.
     scale: f32 number or array of rank 0, or of the rank of x with each dimension 1 or full. A power of two keeps
-        the data exact.
+        the data exact. 0 counts as the smallest scale, 2^-126, that of a tensor of zeros.
     No-op outside the transform. The derivative is the identity. Raises ValueError for a scale that does not
     broadcast to x, TypeError for x that is not floating point.
     """
     if isinstance(x, ScaledArray):
-        scale = _scale_like(scale)
+        scale = _not_zero(_scale_like(scale))
         check_scale_shape(x.shape, scale.shape)
-        return ScaledArray(_rescale_data(x.data, x.scale, scale), scale)
+        return ScaledArray(_rescale_data(x.data, x.broadcast_scale, scale), scale)
     x = _float_array(x, "set_scaling")
     scale = jnp.asarray(scale, SCALE_DTYPE)
     check_scale_shape(x.shape, scale.shape)
@@ -51,7 +51,7 @@ def get_data_and_scale(x: Any) -> tuple[Any, Any]:
     scale counts as a constant: d(data) = dx / scale.
     """
     if isinstance(x, ScaledArray):
-        return x.data, x.scale
+        return x.data, x.broadcast_scale
     return _get_data_and_scale(_float_array(x, "get_data_and_scale"))
 
 
@@ -98,6 +98,12 @@ def _scale_like(scale: Any) -> Any:
     if isinstance(scale, (int, float, np.generic, np.ndarray)):
         return np.asarray(scale, SCALE_DTYPE)
     return jnp.asarray(scale, SCALE_DTYPE)
+
+
+def _not_zero(scale: Any) -> Any:
+    """No scale is 0: that of zeros is the smallest, so that nothing divides by it."""
+    xp: Any = np if isinstance(scale, np.ndarray) else jnp
+    return xp.where(scale == 0, SMALLEST_SCALE, scale)
 
 
 def _rescale_data(data: Any, old: Any, new: Any) -> Any:

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.devices import same_on_every_device
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
+from scalify_hlo.module.manual import EVERYWHERE, GROUPS, replica_groups
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.widen_dots import WidenDots
 from scalify_hlo.precision import PrecisionPolicy
+from scalify_hlo.signature import public_function
 
 # Element types that a scaled result may have: all floats, so that f8 weights and gradients leave as pairs too.
 _SCALED_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ",
@@ -50,23 +55,23 @@ class Interface:
 
 
 def rewritten_module(
-    ctx: Any, jaxpr: Any, effects: Sequence[Any], interface: Interface, options: ScalifyOptions
+    ctx: Any,
+    jaxpr: Any,
+    effects: Sequence[Any],
+    interface: Interface,
+    options: ScalifyOptions,
+    operands: Sequence[Any] = (),
 ) -> Any:
     """A module of its own whose @main computes the jaxpr on (data, scale) pairs.
 
-    The scales of its results have shapes if `interface` says so.
+    The scales of its results have shapes if `interface` says so. operands: the values that it is called on, data and
+    scale of each pair, as far as they are known.
     """
-    shapes = _shapes_of_scales(ctx.avals_in, interface.inputs)
-    module = _module_of(ctx, jaxpr, effects, interface, shapes)
-    options = dataclasses.replace(
-        options,
-        args="none",
-        scale_dims="",
-        scaled_types=_SCALED_TYPES,
-        plain_results=False,
-        result_scales="shaped" if any(interface.scale_shapes) else "scalar",
-    )
-    _rewrite(module, options, interface.precision)
+    shapes = shapes_of_scales(ctx.avals_in, interface.inputs)
+    module = _module_of(ctx, jaxpr, effects, interface, shapes, _everywhere(ctx, operands, interface.inputs))
+    rewrite(module, options, interface)
+    if tuple(ctx.module_context.platforms) == ("cpu",):
+        WidenDots().apply(module, [])
     return module
 
 
@@ -78,7 +83,34 @@ def result_signature(module: Any) -> tuple[list[Any], list[str]]:
     return types, roles or [""] * len(types)
 
 
-def _module_of(ctx: Any, jaxpr: Any, effects: Sequence[Any], interface: Interface, shapes: Sequence[Any]) -> Any:
+def _everywhere(ctx: Any, operands: Sequence[Any], scaled: Sequence[bool]) -> list[bool]:
+    """For each input, whether its scale is known to be the same on all devices: from what computes it."""
+    remaining = iter(operands if per_device(ctx) is not None else ())
+    known: list[bool] = []
+    for is_pair in scaled:
+        next(remaining, None)
+        scale = next(remaining, None) if is_pair else None
+        known.append(isinstance(scale, ir.Value) and same_on_every_device(scale, frozenset()))
+    return known
+
+
+def per_device(ctx: Any) -> Any:
+    """The devices of the manual axes that a call is lowered under, as `replica_groups`; None outside `shard_map`."""
+    context = ctx.module_context.axis_context
+    axes: set[str] = set(getattr(context, "manual_axes", ()))
+    if not axes:
+        return None
+    return replica_groups(dict(context.mesh.shape), axes)
+
+
+def _module_of(
+    ctx: Any,
+    jaxpr: Any,
+    effects: Sequence[Any],
+    interface: Interface,
+    shapes: Sequence[Any],
+    everywhere: Sequence[bool],
+) -> Any:
     """A module of its own, in the caller's MLIR context, whose @main computes the jaxpr."""
     with ir.Location.unknown():
         module = ir.Module.create()
@@ -89,23 +121,41 @@ def _module_of(ctx: Any, jaxpr: Any, effects: Sequence[Any], interface: Interfac
         lowering_cache={},
         cached_primitive_lowerings={},
     )
-    main = lower_to_function(
+    lower_to_function(
         ctx, "main", jaxpr, module_context=context, public=True, effects=effects, arg_names=interface.names
     )
-    unit = ir.UnitAttr.get()
-    leading = [ir.DictAttr.get({})] * (len(ctx.dim_var_values) + len(effects))
-    attributes = [
-        ir.DictAttr.get(
-            {"scalify.scaled": unit} | ({"scalify.scale_shape": ir.DenseI64ArrayAttr.get(list(shape))} if shape else {})
-            if scaled else {}
-        )
-        for scaled, shape in zip(interface.inputs, shapes, strict=True)
-    ]  # fmt: skip
-    main.attributes["arg_attrs"] = ir.ArrayAttr.get([*leading, *attributes])
+    devices = per_device(ctx)
+    module.operation.attributes["mhlo.num_replicas"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
+    if devices is not None:
+        module.operation.attributes[GROUPS] = devices
+    set_scaled(module, interface.inputs, shapes, everywhere)
     return module
 
 
-def _shapes_of_scales(avals: Sequence[Any], scaled: Sequence[bool]) -> list[tuple[int, ...]]:
+def set_scaled(
+    module: Any, scaled: Sequence[bool], shapes: Sequence[Any], everywhere: Sequence[bool] | None = None
+) -> None:
+    """Mark the last arguments of @main as scaled, with the shapes of their scales.
+
+    everywhere: which of the scales are the same on all devices of per-device code.
+    """
+    main = public_function(module)
+    unit = ir.UnitAttr.get()
+    count = len(main.regions[0].blocks[0].arguments)
+    leading = [ir.DictAttr.get({})] * (count - len(scaled))
+    attributes = [
+        ir.DictAttr.get(
+            {"scalify.scaled": unit}
+            | ({"scalify.scale_shape": ir.DenseI64ArrayAttr.get(list(shape))} if shape else {})
+            | ({EVERYWHERE: unit} if same else {})
+            if is_pair else {}
+        )
+        for is_pair, shape, same in zip(scaled, shapes, everywhere or [False] * len(scaled), strict=True)
+    ]  # fmt: skip
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get([*leading, *attributes])
+
+
+def shapes_of_scales(avals: Sequence[Any], scaled: Sequence[bool]) -> list[tuple[int, ...]]:
     """For each input, the shape of its scale; () for plain ones."""
     remaining = iter(avals)
     shapes: list[tuple[int, ...]] = []
@@ -115,7 +165,7 @@ def _shapes_of_scales(avals: Sequence[Any], scaled: Sequence[bool]) -> list[tupl
     return shapes
 
 
-def _rewrite(module: Any, options: ScalifyOptions, precision: PrecisionPolicy | None) -> None:
+def rewrite(module: Any, options: ScalifyOptions, interface: Interface) -> None:
     """Rewrite a module in place by the engine, with the passes of a precision around it.
 
     What the engine remarks goes to the log as warnings, what the passes tell of their work as information.
@@ -123,7 +173,16 @@ def _rewrite(module: Any, options: ScalifyOptions, precision: PrecisionPolicy | 
     from scalify_hlo.passes.precision_pipeline import passes_around_scalify
     from scalify_hlo.rewrite import scalify_in_place
 
-    before, after = passes_around_scalify(precision) if precision is not None else ((), ())
+    options = dataclasses.replace(
+        options,
+        args="none",
+        scale_dims="",
+        scaled_types=_SCALED_TYPES,
+        plain_results=False,
+        result_scales="shaped" if any(interface.scale_shapes) else "scalar",
+    )
+    start = time.perf_counter()
+    before, after = passes_around_scalify(interface.precision) if interface.precision is not None else ((), ())
     told: list[Diagnostic] = []
     remarks: list[Diagnostic] = []
     for each in before:
@@ -131,6 +190,8 @@ def _rewrite(module: Any, options: ScalifyOptions, precision: PrecisionPolicy | 
     scalify_in_place(module, options, remarks)
     for each in after:
         each.apply(module, told)
+    seconds = time.perf_counter() - start
+    _log.info("scalify(%s): rewritten for precision %s in %.2f s", interface.function, interface.precision, seconds)
     for remark in told:
         _log.info("%s", remark)
     for remark in remarks:

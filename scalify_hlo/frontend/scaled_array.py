@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,24 +17,37 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import DTypeLike
 
+from scalify_hlo.frontend.array_methods import ArrayMethods
+from scalify_hlo.frontend.tree_maps import TREE_MAP, scale_after_tree_map
+
 # The type of run-time scales. E8M0 (`jnp.float8_e8m0fnu`) is accepted at the boundaries, f16 never: its range is
 # too small for a scale.
 SCALE_DTYPE = np.dtype(np.float32)
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ScaledArray:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)
+class ScaledArray(ArrayMethods):
     """An array X = data * scale; a pytree node with the children `data` and `scale`.
 
     data: floating-point array, numpy or JAX; has the shape and element type of X.
-    scale: f32 (or f8E8M0FNU) array of rank 0, or of the rank of `data` with every dimension 1 or full.
+    scale: f32 (or f8E8M0FNU) array of rank 0, or of the rank of `data` with every dimension 1 or full. What
+        `jax.vmap` returns, or `jnp.stack` makes of several ScaledArrays, has a scale of the leading dimensions of
+        `data`: one for each member of the batch.
 
     The constructor checks nothing, because JAX also builds trees of things that are not arrays; `scaled_array`
-    checks. Arithmetic is not defined on it: functions of scaled arrays are made by `scalify`.
+    checks. Numbers (`float`, `item`), indexing, operators and the usual methods go by the meaning data * scale, each as
+    one call of `scalify`; functions of scaled arrays are made by `scalify` itself.
     """
 
     data: Any
     scale: Any
+
+    def __init__(self, data: Any, scale: Any):
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        if frame.f_code is TREE_MAP:
+            scale = scale_after_tree_map(frame, ScaledArray, data, scale)
+        object.__setattr__(self, "data", data)
+        object.__setattr__(self, "scale", scale)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -72,7 +86,12 @@ class ScaledArray:
         """
         target = np.dtype(self.data.dtype if dtype is None else dtype)
         wide = np.dtype(np.float64) if np.float64 in (self.data.dtype, target) else np.dtype(np.float32)
-        return (self.data.astype(wide) * self.scale.astype(wide)).astype(target)
+        return (self.data.astype(wide) * self.broadcast_scale.astype(wide)).astype(target)
+
+    @property
+    def broadcast_scale(self) -> Any:
+        """The scale with rank 0 or the rank of `data`; of a batch with one scale each, see `ScaledArray`."""
+        return broadcast_scale(self.data, self.scale)
 
     def astype(self, dtype: DTypeLike) -> ScaledArray:
         """The same array with `data` converted to `dtype`; the scale is kept."""
@@ -123,16 +142,18 @@ def is_scaled_leaf(value: Any) -> bool:
     return np.isscalar(value) or isinstance(value, (ScaledArray, jax.Array, np.ndarray))
 
 
-def scaled_array(data: Any, scale: Any, dtype: Any = None) -> ScaledArray:
+def scaled_array(data: Any, scale: Any, dtype: Any = None, npapi: Any = None) -> ScaledArray:
     """The ScaledArray of the given data and scale, both as they are.
 
     data: array or nested sequence; converted to `dtype` if given. Integers become f32.
     scale: number or array, of rank 0 or of the rank of `data` with each dimension 1 or full. Becomes f32,
         unless it is an f8E8M0FNU array.
-    Numpy inputs stay numpy. Raises TypeError for data that are not floating point, ValueError for a scale that
+    npapi: `numpy` or `jax.numpy`, what to make the arrays with; by default numpy inputs stay numpy, and others become
+        JAX arrays.
+    Raises TypeError for data that are not floating point, ValueError for a scale that
     does not broadcast to the data, or that is a number and not positive and finite.
     """
-    xp = np if all(isinstance(v, (np.ndarray, np.generic)) for v in (data, scale)) else jnp
+    xp = npapi or (np if all(isinstance(v, (np.ndarray, np.generic)) for v in (data, scale)) else jnp)
     data = xp.asarray(data, dtype=dtype)
     if jnp.issubdtype(data.dtype, jnp.integer):
         data = data.astype(np.float32)
@@ -145,6 +166,14 @@ def scaled_array(data: Any, scale: Any, dtype: Any = None) -> ScaledArray:
         scale = scale.astype(SCALE_DTYPE)
     check_scale_shape(data.shape, scale.shape)
     return ScaledArray(data, scale)
+
+
+def broadcast_scale(data: Any, scale: Any) -> Any:
+    """A scale that broadcasts to the data; one of the leading dimensions of `data` only gets the other dimensions."""
+    shape = np.shape(scale)
+    if not 0 < len(shape) < np.ndim(data) or shape != np.shape(data)[: len(shape)]:
+        return scale
+    return scale.reshape(*shape, *[1] * (np.ndim(data) - len(shape)))
 
 
 def check_scale_shape(data_shape: tuple[int, ...], scale_shape: tuple[int, ...]) -> None:

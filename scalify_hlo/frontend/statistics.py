@@ -14,6 +14,8 @@ from typing import Any, Literal
 import jax.numpy as jnp
 import numpy as np
 
+from scalify_hlo.choices import check_choice
+
 Statistic = Literal["rms", "l1", "max"]
 
 
@@ -23,7 +25,9 @@ def magnitude(x: Any, statistic: Statistic = "rms", axes: tuple[int, ...] | None
     x: float array of any shape; f64 is reduced in f64.
     statistic: "rms" sqrt(mean(x^2)), "l1" mean(|x|), "max" max(|x|).
     axes: reduced and kept with size 1; None reduces all to rank 0.
+    Raises ValueError for another statistic.
     """
+    check_choice(statistic, Statistic, "statistic")
     xp = np if isinstance(x, (np.ndarray, np.generic)) else jnp
     if x.size == 0:
         return xp.zeros((), np.float32)

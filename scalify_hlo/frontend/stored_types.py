@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.manual import inline_regions
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify
 from scalify_hlo.precision import PrecisionPolicy
@@ -30,8 +32,7 @@ def stored_types(jaxpr: Any, names: Sequence[str], precision: PrecisionPolicy) -
     own = [str(aval.dtype) for aval in jaxpr.in_avals], [str(aval.dtype) for aval in jaxpr.out_avals]
     if not precision.changes_state:
         return own
-    shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in jaxpr.in_avals]
-    module: Any = jax.jit(jaxpr_as_fun(jaxpr), keep_unused=True).lower(*shapes).compiler_ir("stablehlo")
+    module: Any = _lowered(jaxpr)
     with module.context:
         main = public_function(module)
         # Effects and dimension variables come before the inputs and results.
@@ -42,6 +43,45 @@ def stored_types(jaxpr: Any, names: Sequence[str], precision: PrecisionPolicy) -
         cast = next(each for each in before if isinstance(each, Cast))
         found = cast.stored_types(module)
     return _narrowed(found[0], own[0]), _narrowed(found[1], own[1])
+
+
+def _lowered(jaxpr: Any) -> Any:
+    """The jaxpr as a module of its own; of per-device code, what one device computes."""
+    shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in jaxpr.in_avals]
+    function = jaxpr_as_fun(jaxpr)
+    mesh = jax.sharding.get_abstract_mesh()
+    if not mesh.manual_axes:
+        return jax.jit(function, keep_unused=True).lower(*shapes).compiler_ir("stablehlo")
+    # Inside of shard_map: under a shard_map of its own, over a mesh of which no axis is manual yet. What varies over
+    # devices is said to do so, and is returned for each device.
+    whole = mesh.update_axis_types(dict.fromkeys(mesh.manual_axes, jax.sharding.AxisType.Auto))
+    varying_in, varying_out = ([_varying(aval) for aval in avals] for avals in (jaxpr.in_avals, jaxpr.out_avals))
+
+    def local(*arrays: Any) -> list[Any]:
+        given = [
+            jax.lax.pcast(x, axes, to="varying") if axes else x for x, axes in zip(arrays, varying_in, strict=True)
+        ]
+        return [
+            jnp.reshape(y, (1,)) if axes and not y.ndim else y
+            for y, axes in zip(function(*given), varying_out, strict=True)
+        ]
+
+    with jax.sharding.use_abstract_mesh(whole):
+        spec = jax.sharding.PartitionSpec
+        mapped = jax.shard_map(
+            local, mesh=whole, in_specs=spec(), out_specs=[spec(axes) if axes else spec() for axes in varying_out],
+            axis_names=set(mesh.manual_axes), check_vma=any((*varying_in, *varying_out)),
+        )  # fmt: skip
+        module: Any = jax.jit(mapped, keep_unused=True).trace(*shapes).lower().compiler_ir("stablehlo")
+    with module.context:
+        inline_regions(module)
+    return module
+
+
+def _varying(aval: Any) -> tuple[str, ...]:
+    """The manual axes that a value is typed to vary over; none under `check_vma=False`."""
+    kinds = getattr(aval, "mat", None)  # of newer JAX: which axes a value varies, is reduced, ... over
+    return tuple(sorted(getattr(aval, "vma", ()) if kinds is None else kinds.varying))
 
 
 def _narrowed(elements: list[str], dtypes: list[str]) -> list[str]:

@@ -21,9 +21,11 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.call import call_scalified
 from scalify_hlo.frontend.config import active_config
 from scalify_hlo.frontend.dependence import is_float, scaled_results, sets_scaling
-from scalify_hlo.frontend.rewriting import Interface
+from scalify_hlo.frontend.powers_of_two import SMALLEST_SCALE
+from scalify_hlo.frontend.rewriting import Interface, shapes_of_scales
 from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
+from scalify_hlo.frontend.shardings import ShardedFunction
 from scalify_hlo.frontend.stored_types import stored_types
 from scalify_hlo.frontend.tracing import tracing_scalified
 from scalify_hlo.options import ScalifyOptions
@@ -40,6 +42,8 @@ def scalify(
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
     donate_argnames: str | Iterable[str] | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> Any:
     """Transform a function of arrays into one of scaled arrays (paper, Algorithm 1). Also usable as a decorator.
 
@@ -52,6 +56,8 @@ def scalify(
         "fp8", "fp8-fp16-state", "bf16"), a preset with changes ("fp8 moments=f16") or a `PrecisionPolicy`. `fun`
         sees f32 arrays whatever the state is stored in; new state comes back in the types of the policy.
     static_argnums, static_argnames, donate_argnums, donate_argnames: as in `jax.jit`.
+    in_shardings, out_shardings: as in `jax.jit`, written for the plain arrays: scales are sharded along the dimensions
+        that they share with their data (see `scaled_shardings`).
 
     The result takes the same arguments, with ScaledArray leaves wherever a scale is to be propagated, and returns
     ScaledArray leaves wherever the value is floating point and was computed from one of those (or given a scale by
@@ -67,10 +73,12 @@ def scalify(
         return functools.partial(
             scalify, options=options, precision=precision, static_argnums=static_argnums,
             static_argnames=static_argnames, donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+            in_shardings=in_shardings, out_shardings=out_shardings,
         )  # fmt: skip
     jit_arguments = {
         "static_argnums": static_argnums, "static_argnames": static_argnames,
         "donate_argnums": donate_argnums, "donate_argnames": donate_argnames,
+        "in_shardings": in_shardings, "out_shardings": out_shardings,
     }  # fmt: skip
     policy = None if precision is None else parse_precision(precision)
     return ScalifiedFunction(fun, options, {k: v for k, v in jit_arguments.items() if v is not None}, policy)
@@ -95,7 +103,11 @@ class ScalifiedFunction:
         self._by_rounding: dict[str, Any] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._jitted()(*args, **kwargs)
+        if jax.sharding.get_abstract_mesh().manual_axes:
+            # In shard_map, not in a function of its own: it is seen then which scales are equal on all devices.
+            return self._jitted().__wrapped__(*args, **kwargs)
+        # A fifth of what calling a compiled function of few arguments costs would be spent in `_jitted`.
+        return (self._default if active_config() is None else self._jitted())(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -112,13 +124,21 @@ class ScalifiedFunction:
         """Shapes and types of the results, with ScaledArray leaves where they are scaled."""
         return self._jitted().eval_shape(*args, **kwargs)
 
-    def stored(self, *args: Any) -> tuple[Any, ...]:
+    def stored(self, *args: Any, **kwargs: Any) -> Any:
         """The arguments in the types in which the precision stores them; unchanged without one.
+
+        Returns a tuple of the positional arguments; where there are keyword arguments, (tuple, dictionary of these).
 
         The function takes state in f32 too, and returns it in the types of the precision. Called with what this
         returns, it is compiled once instead of once more for the first step, and can be a body of `lax.scan`.
         """
-        return args if self._precision is None else _stored(self._fun, self._precision, args)
+        if self._precision is not None:
+            args, kwargs = _stored(self._fun, self._precision, args, kwargs)
+        return (args, kwargs) if kwargs else args
+
+    def prepared(self, *args: Any, **kwargs: Any) -> Call:
+        """What a call with these arguments computes: the program and its operands, for tools that look inside."""
+        return _prepared(self._fun, self._options or ScalifyOptions(), self._precision, args, kwargs)[1]
 
     @property
     def jitted(self) -> Any:
@@ -139,7 +159,26 @@ class ScalifiedFunction:
         def scalified(*args: Any, **kwargs: Any) -> Any:
             return _apply(self._fun, options, self._precision, args, kwargs)
 
-        return jax.jit(scalified, **self._jit_arguments)
+        jit_arguments = dict(self._jit_arguments)
+        shardings = jit_arguments.pop("in_shardings", None), jit_arguments.pop("out_shardings", None)
+        if shardings == (None, None):
+            return jax.jit(scalified, **jit_arguments)
+        return ShardedFunction(scalified, jit_arguments, *shardings)
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A function with its arguments: the jaxpr of its plain form, and its operands as (data, scale) pairs or arrays."""
+
+    jaxpr: Any
+    operands: list[Any]
+    interface: Interface
+    options: ScalifyOptions
+
+    @property
+    def scale_shapes(self) -> list[tuple[int, ...]]:
+        """For each input of the jaxpr, the shape of its scale; () for plain ones."""
+        return shapes_of_scales(self.operands, self.interface.inputs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,19 +236,35 @@ def _apply(
     fun: Callable[..., Any], options: ScalifyOptions, precision: PrecisionPolicy | None, args: Any, kwargs: Any
 ) -> Any:
     """Trace `fun` on plain arrays, then call it on (data, scale) pairs."""
+    traced, call = _prepared(fun, options, precision, args, kwargs)
+    jaxpr, interface = call.jaxpr, call.interface
+    if not any(interface.inputs) and interface.precision is None and not sets_scaling(jaxpr):
+        return jax.tree.unflatten(traced.out_tree, jaxpr_as_fun(jaxpr)(*call.operands))
+    interface = announced(jaxpr, call.operands, interface, options)
+    flat = iter(call_scalified(jaxpr, call.operands, interface, options))
+    scale_dtype = _common_scale_dtype([traced.leaves[i] for i in traced.dynamic])
+    results = [
+        ScaledArray(next(flat), next(flat).astype(scale_dtype)) if is_pair else next(flat)
+        for is_pair in interface.results
+    ]
+    return jax.tree.unflatten(traced.out_tree, results)
+
+
+def _prepared(
+    fun: Callable[..., Any], options: ScalifyOptions, precision: PrecisionPolicy | None, args: Any, kwargs: Any
+) -> tuple[_Traced, Call]:
+    """`fun` traced on plain arrays, and the call of it on (data, scale) pairs."""
     traced = _trace(fun, args, kwargs, as_f32=precision is not None)
     jaxpr, leaves = traced.jaxpr, [traced.leaves[i] for i in traced.dynamic]
     operands: list[Any] = list(traced.closed_over)
     scaled = [*[False] * len(operands), *map(is_scaled, leaves)]
     if not any(scaled) and not sets_scaling(jaxpr):
-        if precision is None:
-            return jax.tree.unflatten(traced.out_tree, jaxpr_as_fun(jaxpr)(*operands, *map(_data, leaves)))
-        precision = _without_scales(fun, precision)
+        precision = None if precision is None else _without_scales(fun, precision)
     input_types, result_types = traced.stored_types(precision) if precision is not None else ((), ())
     for leaf, dtype in zip(leaves, input_types[len(operands) :] or [None] * len(leaves), strict=True):
-        operands.append(_data(leaf) if dtype is None else _data(leaf).astype(dtype))
+        operands.append(_stored_leaf(_data(leaf), dtype))
         if is_scaled(leaf):
-            operands.append(leaf.scale.astype(SCALE_DTYPE))
+            operands.append(_scale(leaf))
     interface = Interface(
         inputs=tuple(scaled),
         results=tuple(scaled_results(jaxpr, scaled)),
@@ -218,26 +273,22 @@ def _apply(
         precision=precision,
         result_types=tuple(result_types),
     )
-    interface = announced(jaxpr, operands, interface, options)
-    flat = iter(call_scalified(jaxpr, operands, interface, options))
-    scale_dtype = _common_scale_dtype(leaves)
-    results = [
-        ScaledArray(next(flat), next(flat).astype(scale_dtype)) if is_pair else next(flat)
-        for is_pair in interface.results
-    ]
-    return jax.tree.unflatten(traced.out_tree, results)
+    return traced, Call(jaxpr, operands, interface, options)
 
 
-def _stored(fun: Callable[..., Any], precision: PrecisionPolicy, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments in the types of a precision; ScaledArrays keep their scales."""
-    traced = _trace(fun, args, {}, as_f32=True)
+def _stored(fun: Callable[..., Any], precision: PrecisionPolicy, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """(args, kwargs) in the types of a precision; ScaledArrays keep their scales."""
+    traced = _trace(fun, args, kwargs, as_f32=True)
     types, _ = traced.stored_types(precision)
     leaves = list(traced.leaves)
     for i, dtype in zip(traced.dynamic, types[len(traced.closed_over) :], strict=True):
-        if jnp.issubdtype(_data(leaves[i]).dtype, jnp.floating):
-            leaves[i] = leaves[i].astype(dtype)
-    stored, _ = jax.tree.unflatten(traced.tree, leaves)
-    return stored
+        leaves[i] = _stored_leaf(leaves[i], dtype)
+    return jax.tree.unflatten(traced.tree, leaves)
+
+
+def _stored_leaf(leaf: Any, dtype: str | None) -> Any:
+    """An argument in the type that a precision stores it in; integers, booleans and random keys as they are."""
+    return leaf if dtype is None or not is_float(_data(leaf)) else leaf.astype(dtype)
 
 
 def _without_scales(fun: Callable[..., Any], precision: PrecisionPolicy) -> PrecisionPolicy:
@@ -247,11 +298,20 @@ def _without_scales(fun: Callable[..., Any], precision: PrecisionPolicy) -> Prec
             f"scalify({_name(fun)}): no argument is a ScaledArray, and f16 and FP8 do not hold unscaled gradients: "
             "give the state through scalify_hlo.as_scaled_array, or choose bf16"
         )
-    return dataclasses.replace(precision, rescaling=())
+    return dataclasses.replace(precision, rescaling=(), state_rescale="off")
 
 
 def _name(fun: Callable[..., Any]) -> str:
     return getattr(fun, "__name__", type(fun).__name__)
+
+
+def _scale(leaf: ScaledArray) -> Any:
+    """The scale as the rewritten program takes it: f32, and not 0.
+
+    Zeros that a generic function has made of data and scale (`zeros_like`) carry the smallest scale, as others do: a
+    zero scale would be divided by.
+    """
+    return jnp.maximum(leaf.broadcast_scale.astype(SCALE_DTYPE), SMALLEST_SCALE)
 
 
 def _data(leaf: Any) -> Any:
@@ -260,7 +320,7 @@ def _data(leaf: Any) -> Any:
 
 def _wide(x: Any) -> Any:
     """The shape of an array with f32 for a narrower float; any other array itself."""
-    narrow = jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4
+    narrow = is_float(x) and x.dtype.itemsize < 4
     return jax.ShapeDtypeStruct(np.shape(x), np.float32) if narrow else x
 
 
@@ -285,7 +345,7 @@ def _check_leaf(leaf: Any, name: str) -> None:
     if not is_float(leaf.data):
         raise TypeError(f"scalify: argument {name} is a ScaledArray of type {leaf.dtype}; only floats can be scaled")
     try:
-        check_scale_shape(leaf.data.shape, leaf.scale.shape)
+        check_scale_shape(leaf.data.shape, leaf.broadcast_scale.shape)
     except ValueError as error:
         raise ValueError(f"scalify: argument {name}: {error}") from None
 

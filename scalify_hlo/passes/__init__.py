@@ -6,10 +6,50 @@ Every pass of this package is listed here; `scalify-opt --list-passes` reads the
 from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import Cast
+from scalify_hlo.passes.fold_scales import FoldScales
 from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.instrument import Instrument
+from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.scalify import Scalify
+from scalify_hlo.passes.size import Sizes
+from scalify_hlo.passes.state_rescale import StateRescale
+from scalify_hlo.passes.store_weights import StoreWeights
+from scalify_hlo.passes.widen_dots import WidenDots
 
-__all__ = ["PASSES", "AutoRescale", "Cast", "FP8Dots", "Instrument", "Pass", "Scalify"]
+__all__ = [
+    "PASSES",
+    "AutoRescale",
+    "Cast",
+    "EmbedWeights",
+    "FP8Dots",
+    "FoldScales",
+    "Instrument",
+    "LiftWeights",
+    "Pass",
+    "PinScales",
+    "Scalify",
+    "Sizes",
+    "StateRescale",
+    "StoreWeights",
+    "WidenDots",
+]
 
-PASSES: dict[str, type[Pass]] = {each.name: each for each in (AutoRescale, Cast, Scalify, FP8Dots, Instrument)}
+PASSES: dict[str, type[Pass]] = {
+    each.name: each
+    for each in (
+        LiftWeights,
+        AutoRescale,
+        StateRescale,
+        Cast,
+        Scalify,
+        FP8Dots,
+        StoreWeights,
+        EmbedWeights,
+        PinScales,
+        FoldScales,
+        WidenDots,
+        Instrument,
+        Sizes,
+    )
+}

@@ -17,9 +17,12 @@ from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.module.carriers import carries, layouts_folded
+from scalify_hlo.module.manual import MANUAL, groups_around
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
+from scalify_hlo.passes.markers import magnitude, marker, power_of_two
 from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
 from scalify_hlo.signature import public_function
 from scalify_hlo.types import tensor_info
@@ -59,18 +62,18 @@ class AutoRescale(Pass):
     statistic: Literal["l2", "max"] = "l2"
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
-        """Inserts the rescaling in place and tells where. Raises ScalifyError for an unknown place or statistic, and
-        where there is no backward pass."""
+        """Inserts the rescaling in place and tells where. Raises ScalifyError for an unknown place or statistic."""
         unknown = sorted(set(self.places) - set(_PLACES))
         if unknown:
             raise ScalifyError(f"unknown place '{unknown[0]}'; known are {', '.join(_PLACES)}")
         if self.statistic not in ("l2", "max"):
             raise ScalifyError(f"unknown statistic '{self.statistic}'; known are l2, max")
-        with module.context, ir.Location.unknown(module.context):
+        with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             unshare(module)
             found = self._find(module)
             if not found:
-                raise ScalifyError(f"{self.name}: the module has no backward pass: there is no gradient to rescale")
+                nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(self.places)}"
+                remarks.append(Diagnostic(nothing, "", "remark"))
             for value, place in found.items():
                 _rescale(module, value, self.statistic)
                 op = defining_op(value)
@@ -143,14 +146,18 @@ def _enters_branch(value: ir.Value, calls: CallGraph) -> bool:
 
 
 def _readers(value: ir.Value, calls: CallGraph) -> Iterator[ir.Operation]:
-    """The operations that read a value, also past the barriers of recomputation and inside called functions."""
+    """The operations that read a value, also past operations that only carry it and inside called functions."""
     for use in value.uses:
         op = use.owner.operation
         body = calls.callee_body(op)
-        if op.name == "stablehlo.optimization_barrier":
+        if carries(op):
             yield from _readers(op.results[use.operand_number], calls)
         elif body is not None:
             yield from _readers(body.arguments[use.operand_number], calls)
+        elif op.name == MANUAL:
+            yield from _readers(op.regions[0].blocks[0].arguments[use.operand_number], calls)
+        elif op.name == "sdy.return":
+            yield from _readers(op.parent.operation.results[use.operand_number], calls)
         else:
             yield op
 
@@ -175,67 +182,11 @@ def _rescale(module: ir.Module, value: ir.Value, statistic: str) -> None:
     ip, location = after(value)
     scalar = emit.tensor_type((), "f32")
     with ip, location:
-        data, scale = _composite(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
-        size = _magnitude(emit.convert(data, "f32"), statistic)
+        data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
+        size = magnitude(emit.convert(data, "f32"), statistic, groups_around(data.owner.operation))
         if statistic == "l2" and tensor_info(value.type).element == "f16":
             size = emit.op("multiply", scalar, size, emit.splat(scalar, 2.0**_HEADROOM_F16))
-        rescaled = emit.op("multiply", scalar, scale, _power_of_two(size))
-        (result,) = _composite(module, "scalify.set_scaling", [value, rescaled], [value.type])
+        rescaled = emit.op("multiply", scalar, scale, power_of_two(size))
+        (result,) = marker(module, "scalify.set_scaling", [value, rescaled], [value.type])
     for reader, i in readers:
         reader.operands[i] = result
-
-
-def _magnitude(x: ir.Value, statistic: str) -> ir.Value:
-    """f32 scalar: the root mean square or the largest magnitude."""
-    if statistic == "max":
-        return emit.reduce(emit.op("abs", x.type, x), "maximum", 0.0)
-    total = emit.reduce(emit.op("multiply", x.type, x, x), "add", 0.0)
-    mean = emit.op("divide", total.type, total, emit.splat(total.type, float(max(tensor_info(x.type).size, 1))))
-    return emit.op("sqrt", mean.type, mean)
-
-
-def _power_of_two(x: ir.Value) -> ir.Value:
-    """f32 scalar: the largest power of two not above x; 1 where x is 0, infinite or NaN."""
-    scalar, integer = x.type, emit.tensor_type((), "i32")
-    bits = emit.op("bitcast_convert", integer, x)
-    power = emit.op("bitcast_convert", scalar, emit.op("and", integer, bits, emit.integer_splat(integer, 0x7F800000)))
-    predicate = emit.tensor_type((), "i1")
-    positive = emit.compare(power, emit.splat(scalar, 0.0), "GT")
-    finite = emit.op("is_finite", predicate, power)
-    usable = emit.op("and", predicate, positive, finite)
-    return emit.op("select", scalar, usable, power, emit.splat(scalar, 1.0))
-
-
-def _composite(module: ir.Module, name: str, operands: list[ir.Value], results: list[ir.Type]) -> list[ir.Value]:
-    """A marker composite; without scales its meaning is the identity (and a scale of 1)."""
-    symbol = _decomposition(module, name, [value.type for value in operands], results)
-    attributes = {
-        "name": ir.StringAttr.get(name),
-        "decomposition": ir.FlatSymbolRefAttr.get(symbol),
-        "composite_attributes": ir.DictAttr.get({}),
-    }
-    return list(ir.Operation.create("stablehlo.composite", results, operands, attributes).results)
-
-
-def _decomposition(module: ir.Module, name: str, arguments: list[ir.Type], results: list[ir.Type]) -> str:
-    taken = {
-        ir.StringAttr(op.attributes["sym_name"]).value for op in module.body.operations if "sym_name" in op.attributes
-    }
-    stem = name.replace(".", "_")
-    symbol = next(f"{stem}_{i}" for i in range(len(taken) + 1) if f"{stem}_{i}" not in taken)
-    function = ir.Operation.create(
-        "func.func",
-        attributes={
-            "sym_name": ir.StringAttr.get(symbol),
-            "sym_visibility": ir.StringAttr.get("private"),
-            "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results)),
-        },
-        regions=1,
-        ip=ir.InsertionPoint(module.body),
-    )
-    location = ir.Location.current
-    block = ir.Block.create_at_start(function.regions[0], arguments, [location] * len(arguments))
-    with ir.InsertionPoint(block):
-        returned = [block.arguments[0], *(emit.splat(type_, 1.0) for type_ in results[1:])]
-        ir.Operation.create("func.return", [], returned)
-    return symbol

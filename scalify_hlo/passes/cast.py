@@ -1,4 +1,4 @@
-"""`scalify-cast`: an f32 training step in f16, bf16 or FP8 precision. Runs before `scalify`.
+"""`scalify-cast`: an f32 program in f16, bf16 or FP8 precision. Runs before `scalify`.
 
 By itself the narrow module would overflow and underflow; rewritten by `scalify` it does not. The cast comes first
 because scales are chosen by the types of what they scale.
@@ -10,14 +10,17 @@ from typing import ClassVar
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import UpdateRegion, find_update
+from scalify_hlo.analysis.weights import find_weights
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.globs import matches
+from scalify_hlo.module.carriers import before_carriers, fold_layouts, layouts_folded
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import WIDE, Held, convert
 from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
 from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
 from scalify_hlo.precision import PrecisionPolicy, Preset, policy
+from scalify_hlo.selection import is_rewritten
 from scalify_hlo.signature import argument_names, public_function
 from scalify_hlo.types import tensor_info
 
@@ -32,7 +35,8 @@ class Cast(Pass):
     """Choose the precision of an f32 training step: of its arithmetic, its state and its gradients.
 
     Parameters and optimiser moments are found by data flow where no names are given: see
-    `scalify_hlo.analysis.update`. Other arguments and results keep their types.
+    `scalify_hlo.analysis.update`. In a program without a backward pass the weights take the parameters' place:
+    `scalify_hlo.analysis.weights`. Other arguments and results keep their types.
     """
 
     name: ClassVar[str] = "scalify-cast"
@@ -50,6 +54,8 @@ class Cast(Pass):
     moments: str = ""
     # Type of sums and of products' results before they are rounded. Default f32.
     accumulation: str = ""
+    # Type of sums over devices that the program asks for (psum). Default: that of `compute`.
+    reductions: str = ""
     # Type of the optimiser's arithmetic. Default f32.
     update: str = ""
     # Arguments that are parameters: patterns with `*` and `?` on their names. Empty: found by data flow.
@@ -61,21 +67,24 @@ class Cast(Pass):
 
     def policy(self) -> PrecisionPolicy:
         """The types. Raises ScalifyError for an unknown precision or type."""
-        names = ("compute", "parameters", "gradients", "moments", "accumulation", "update")
+        names = ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "update")
         return policy(self.precision, **{name: getattr(self, name) for name in names})
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Retypes `module` in place. Raises ScalifyError for unknown types and names, and where state is to change
         type in a module that has none."""
         chosen = self.policy()
-        with module.context, ir.Location.unknown(module.context):
+        with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             main = public_function(module)
+            if is_rewritten(main):
+                raise ScalifyError(f"{self.name}: this program carries data * scale already: cast the original")
             unshare(module)
             calls = CallGraph(module)
             state = self._state(module, main, chosen)
             retyper = Retyper(calls, chosen, state, self._kept(calls))
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
+            retyper.erase_carried()
             erase_unused(module, _DISPLACED)
             merge_equal(module)
             remarks.extend(_remarks(self.name, main, state, chosen))
@@ -88,6 +97,7 @@ class Cast(Pass):
         chosen = self.policy()
         with module.context, ir.Location.unknown(module.context):
             main = public_function(module)
+            fold_layouts(module)
             unshare(module)
             state = self._state(module, main, chosen)
             body = main.regions[0].blocks[0]
@@ -95,13 +105,15 @@ class Cast(Pass):
             results = [tensor_info(value.type).element for value in terminator(body).operands]
             for argument, result in state.state.items():
                 results[result] = _state_type(argument, state, chosen)
-            for argument in state.parameters | state.moments:
+            for argument in state.parameters | state.moments | state.weights:
                 arguments[argument] = _state_type(argument, state, chosen)
             return arguments, results
 
     def _state(self, module: ir.Module, main: ir.Operation, chosen: PrecisionPolicy) -> UpdateRegion:
         """The optimiser's region, with the arguments that names make parameters or moments."""
-        region = find_update(module, ir.StringAttr(main.attributes["sym_name"]).value)
+        name = ir.StringAttr(main.attributes["sym_name"]).value
+        region = find_update(module, name)
+        region.weights = set() if region.trains else find_weights(module, name)
         names = argument_names(main)
         arguments = main.regions[0].blocks[0].arguments
         for option, patterns, mine, other in (
@@ -118,10 +130,13 @@ class Cast(Pass):
                     )
                 mine |= floats
                 other -= floats
-        if chosen.changes_state and not region.parameters | region.moments:
+                region.weights -= floats
+        if not region.trains and region.parameters and not region.moments:  # named weights
+            region.weights, region.parameters = region.weights | region.parameters, set()
+        if chosen.changes_state and region.trains and not region.parameters | region.moments:
             raise ScalifyError(
-                f"{self.name}: the state is to change its type, but the module has no backward pass with an update "
-                "of its arguments: export a whole training step, or name the parameters with parameter-names"
+                f"{self.name}: the state is to change its type, but no argument is updated by a backward pass: export "
+                "a whole training step, or name the parameters with parameter-names"
             )
         return region
 
@@ -156,6 +171,9 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
             argument.set_type(ir.RankedTensorType.get(info.shape, ir.Type.parse(element)))
         natural = chosen.compute if info.rank else WIDE
         retyper.held[argument] = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True)
+    returned = {before_carriers(value) for value in terminator(body).operands}
+    own = (a for i, a in enumerate(body.arguments) if i in state.moments or a in returned)
+    retyper.exact.state.update(own, state.gradients)
     last = retyper.block(body)
     elements = {result: _state_type(i, state, chosen) for i, result in state.state.items()}
     for i, value in enumerate(last.operands):
@@ -168,7 +186,7 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
 
 
 def _state_type(argument: int, state: UpdateRegion, chosen: PrecisionPolicy) -> str:
-    if argument in state.parameters:
+    if argument in state.parameters | state.weights:
         return chosen.parameters
     return chosen.moments if argument in state.moments else WIDE
 
@@ -179,7 +197,11 @@ def _stamp(main: ir.Operation, state: UpdateRegion) -> None:
     if "arg_attrs" in main.attributes:
         for mine, given in zip(attributes, ir.ArrayAttr(main.attributes["arg_attrs"]), strict=True):
             mine.update({named.name: named.attr for named in ir.DictAttr(given)})
-    for kind, indices in (("parameter", state.parameters), ("moment", state.moments)):
+    for kind, indices in (
+        ("parameter", state.parameters),
+        ("moment", state.moments),
+        ("weight", state.weights),
+    ):
         for i in indices:
             attributes[i][STATE] = ir.StringAttr.get(kind)
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
@@ -191,7 +213,10 @@ def _remarks(name: str, main: ir.Operation, state: UpdateRegion, chosen: Precisi
     for kind, indices, element in (
         ("parameters", state.parameters, chosen.parameters),
         ("moments", state.moments, chosen.moments),
+        ("weights", state.weights, chosen.parameters),
     ):
+        if kind == "weights" and state.trains:
+            continue
         elements = sum(tensor_info(arguments[i].type).size for i in indices)
         lines.append(f"{name}: {len(indices)} {kind} ({elements} elements) in {element}")
     return [Diagnostic(line, "", "remark") for line in lines]

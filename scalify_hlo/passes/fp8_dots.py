@@ -17,6 +17,7 @@ Converted by default are the products of linear layers, which are those without 
 
 import collections
 import dataclasses
+import math
 from typing import ClassVar, Literal
 
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
@@ -24,8 +25,12 @@ from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.globs import matches
+from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.passes.base import Pass
-from scalify_hlo.passes.fp8_quantise import Quantiser, rescale
+from scalify_hlo.passes.fp8_quantise import Quantiser, rescale, unmoved
+from scalify_hlo.passes.precision_kinds import KEPT
+from scalify_hlo.passes.turned_products import turn
+from scalify_hlo.scales_file import read_scales
 from scalify_hlo.types import tensor_info
 
 # (element type of values, element type of gradients)
@@ -63,6 +68,8 @@ class FP8Dots(Pass):
     fast_accumulation: Literal["forward", "all", "none"] = "forward"
     # A GPU whose matrix units must have the formats (h100, mi300x, ...); "" checks nothing.
     target: str = ""
+    # A file that scalify-calibrate wrote: powers of two that operands are divided by before they are rounded.
+    calibration: str = ""
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Converts the products of `module` in place and tells of each what was done and why.
@@ -77,21 +84,66 @@ class FP8Dots(Pass):
         if self.scaling not in ("none", "current"):
             raise ScalifyError(f"unknown scaling '{self.scaling}'; known are none, current")
         self._check_target()
-        with module.context, ir.Location.unknown(module.context):
+        calibrated = read_scales(self.calibration).operands if self.calibration else {}
+        with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             products = matrix_products(module)
             self._check_patterns(products, remarks)
-            quantiser = Quantiser(current_scaling=self.scaling == "current")
+            quantiser = Quantiser(
+                current_scaling=self.scaling == "current", factors=self._factors(products, calibrated)
+            )
             count: collections.Counter[str] = collections.Counter()
+            converted: list[ir.Operation] = []
             for product in products:
                 reason = self._reason_to_skip(product)
                 count["converted" if reason is None else "left"] += 1
                 if reason is None:
                     formats = self._convert(product, quantiser)
+                    converted.append(product.op)
                     remarks.append(_remark(product, f"FP8 {formats}, {_described(product)}"))
                 else:
                     remarks.append(_remark(product, f"left in {_element(product)}: {reason}"))
+            for op in converted:
+                turn(op)
         summary = f"{self.name}: {count['converted']} matrix products converted to FP8, {count['left']} left"
         remarks.append(Diagnostic(summary, "", "remark"))
+
+    def decisions(self, module: ir.Module) -> list[tuple[MatrixProduct, tuple[str, str] | None, str | None]]:
+        """Every product, with the formats that its operands would be rounded to, or why it would be left alone."""
+        found: list[tuple[MatrixProduct, tuple[str, str] | None, str | None]] = []
+        for product in matrix_products(module):
+            reason = self._reason_to_skip(product)
+            found.append((product, None if reason else self._elements(product), reason))
+        return found
+
+    def calibrated_operands(self, module: ir.Module) -> dict[str, ir.Value]:
+        """The operands of the products that would be converted, but weights: name in a file of scales -> value.
+
+        A name is the product's index in program order and its side, `3.lhs`; one name for each value.
+        """
+        found: dict[ir.Value, str] = {}
+        for i, product in enumerate(matrix_products(module)):
+            if self._reason_to_skip(product) is None:
+                for side, operand in zip(("lhs", "rhs"), product.operands, strict=True):
+                    if not isinstance(operand.origin.root, ir.BlockArgument):
+                        found.setdefault(unmoved(operand.value), f"{i}.{side}")
+        return {name: value for value, name in found.items()}
+
+    def _factors(self, products: list[MatrixProduct], calibrated: dict[str, float]) -> dict[ir.Value, float]:
+        factors: dict[ir.Value, float] = {}
+        problems: list[Diagnostic] = []
+        for name, factor in calibrated.items():
+            index, _, side = name.partition(".")
+            if not index.isdigit() or int(index) >= len(products) or side not in ("lhs", "rhs"):
+                message = f"there is no product operand '{name}'; this module has {len(products)} products"
+                problems.append(Diagnostic(message, self.calibration))
+            elif not (math.isfinite(factor) and factor > 0 and math.frexp(factor)[0] == 0.5):
+                problems.append(Diagnostic(f"operand '{name}': {factor} is no power of two", self.calibration))
+            else:
+                product = products[int(index)]
+                factors[unmoved((product.lhs if side == "lhs" else product.rhs).value)] = factor
+        if problems:
+            raise ScalifyError(problems)
+        return factors
 
     # --- decisions --------------------------------------------------------------------------------------------
 
@@ -126,6 +178,8 @@ class FP8Dots(Pass):
             return f"products of {' and '.join(operands)} to {element} have no FP8 form"
         if "algorithm" in product.op.attributes:
             return "it asks for a dot algorithm"
+        if KEPT in product.op.attributes:
+            return "kept by scalify-cast: the optimiser's, or named by keep"
         if not _named(product, self.include) or _named(product, self.exclude):
             return "excluded by name"
         if product.is_embedding and not self.embedding:
@@ -144,10 +198,7 @@ class FP8Dots(Pass):
 
     def _convert(self, product: MatrixProduct, quantiser: Quantiser) -> str:
         """Replaces the operands; returns the formats, for the report."""
-        values, gradients = _FORMATS[self.formats]
-        if self.gradients == "e4m3":
-            gradients = values
-        elements = [gradients if operand.is_gradient else values for operand in product.operands]
+        elements = self._elements(product)
         lhs, rhs = (
             quantiser.quantised(operand.value, element)
             for operand, element in zip(product.operands, elements, strict=True)
@@ -159,6 +210,14 @@ class FP8Dots(Pass):
         precision = f"#stablehlo<precision {'DEFAULT' if fast else 'HIGHEST'}>"
         product.op.attributes["precision_config"] = ir.Attribute.parse(f"[{precision}, {precision}]")
         return " x ".join(element[2:6] for element in elements)
+
+    def _elements(self, product: MatrixProduct) -> tuple[str, str]:
+        """The types of the two operands."""
+        values, gradients = _FORMATS[self.formats]
+        if self.gradients == "e4m3":
+            gradients = values
+        lhs, rhs = (gradients if operand.is_gradient else values for operand in product.operands)
+        return lhs, rhs
 
 
 def _named(product: MatrixProduct, patterns: tuple[str, ...]) -> bool:

@@ -1,6 +1,7 @@
 """Saturating conversions to FP8, with or without a scale from the tensor's largest magnitude."""
 
 import dataclasses
+from collections.abc import Mapping
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
@@ -27,10 +28,12 @@ class Quantiser:
 
     current_scaling: multiply by the power of two that brings the largest magnitude just below the format's largest
     number, which needs a pass over the tensor; otherwise values are taken to be of unit size already.
+    factors: powers of two known beforehand, by which values are divided instead.
     """
 
-    def __init__(self, *, current_scaling: bool = False):
+    def __init__(self, *, current_scaling: bool = False, factors: Mapping[ir.Value, float] | None = None):
         self._current_scaling = current_scaling
+        self._factors = factors or {}
         self._done: dict[tuple[ir.Value, str], Quantised] = {}
         self._bounds: dict[tuple[ir.Block, ir.Type, float], ir.Value] = {}
 
@@ -52,8 +55,13 @@ class Quantiser:
         ip, location = after(value)
         largest = LARGEST[element]
         factor = None
+        known = self._factors.get(value, 1.0)
         with ip, location:
-            if self._current_scaling:
+            if known != 1:
+                # Out of f16's range is out of FP8's range at either end: no wider type is needed.
+                value = emit.op("multiply", value.type, value, emit.splat(value.type, 1 / known))
+                factor = emit.splat(emit.tensor_type((), "f32"), known)
+            elif self._current_scaling:
                 wide = emit.convert(value, "f32")
                 scale = _power_of_two_below_ratio(wide, largest)
                 one = emit.splat(scale.type, 1.0)
@@ -72,6 +80,15 @@ class Quantiser:
             with ir.InsertionPoint.at_block_begin(block):
                 self._bounds[key] = emit.splat(scalar, bound)
         return self._bounds[key]
+
+
+def unmoved(value: ir.Value) -> ir.Value:
+    """The value that is rounded for an operand: what it was before it was moved, or widened."""
+    while True:
+        op = defining_op(value)
+        if op is None or not (op.name in _MOVEMENTS or _widens(op)):
+            return value
+        value = op.operands[0]
 
 
 def rescale(op: ir.Operation, operands: tuple[Quantised, Quantised]) -> None:

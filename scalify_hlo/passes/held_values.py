@@ -5,7 +5,9 @@ import dataclasses
 import numpy as np
 
 from scalify_hlo.analysis.calls import defining_op
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, sdy
+from scalify_hlo.module.carriers import LAYOUTS, SHARDING, sharding_of
+from scalify_hlo.module.constants import CONSTANT, splat_number
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
@@ -73,13 +75,25 @@ def fits(number: float, element: str) -> bool:
     return 2.0**low <= abs(number) < 2.0 ** (high + 1)
 
 
+def is_far(held: Held) -> bool:
+    """Whether a value is a constant that stands for infinity."""
+    return held.constant is not None and EXTREME < abs(held.constant) < float("inf")
+
+
+def iota_size(op: ir.Operation) -> float:
+    """What the elements of a `stablehlo.iota` are below; 0 for any other operation."""
+    if op.name != "stablehlo.iota":
+        return 0.0
+    dimension: int = ir.IntegerAttr(op.attributes["iota_dimension"]).value
+    return float(tensor_info(op.results[0].type).shape[dimension])
+
+
 def splat_value(op: ir.Operation) -> float | None:
     """The number that all elements of a `stablehlo.constant` are; None for any other operation."""
-    attribute = op.attributes["value"] if op.name == "stablehlo.constant" else None
-    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
-        element = attribute.get_splat_value()
-        return float(element.value) if isinstance(element, ir.FloatAttr) else None
-    return None
+    if op.name != CONSTANT or not tensor_info(op.results[0].type).is_float:
+        return None
+    number = splat_number(op)
+    return None if number is None else float(number)
 
 
 def convert(value: ir.Value, element: str) -> ir.Value:
@@ -88,6 +102,17 @@ def convert(value: ir.Value, element: str) -> ir.Value:
         return value
     type_ = with_element(value.type, element)
     ip, location = after(value)
+    op = defining_op(value)
+    if op is not None and op.name in LAYOUTS and tensor_info(value.type).element == WIDE:
+        # c(convert(x)) = convert(c(x)): what is moved between devices is narrow. It is laid out as x is: Shardy would
+        # lay it out as the constraint says, and move x.
+        attributes = dict(op.attributes.items())
+        source = op.operands[0]
+        narrow, sharding = convert(source, element), sharding_of(source)
+        converted = defining_op(narrow)
+        if sharding is not None and converted is not None and converted.name == "stablehlo.convert":
+            converted.attributes[SHARDING] = sdy.TensorShardingPerValueAttr.get([sharding])
+        return ir.Operation.create(op.name, [type_], [narrow], attributes, loc=location, ip=ip).results[0]
     return ir.Operation.create("stablehlo.convert", [type_], [value], loc=location, ip=ip).results[0]
 
 

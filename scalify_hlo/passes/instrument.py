@@ -12,13 +12,15 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
+from scalify_hlo import health_layout as layout
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.bindings import ir, passmanager, register_inliner
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.globs import matches
-from scalify_hlo.health_layout import MAXIMA, NAMES, SUMS
-from scalify_hlo.marks import OPERATION, ScaledTensor, is_mark, mark_tensors
+from scalify_hlo.health_layout import DETAILS, MAXIMA, NAMES, SUMS
+from scalify_hlo.marks import ESTIMATE, INFINITE, OPERATION, ScaledTensor, is_mark, mark_tensors
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.statistics import Statistics, combine, nothing, statistics
@@ -79,8 +81,8 @@ class Instrument(Pass):
 # --- marks --------------------------------------------------------------------------------------------------------
 
 
-def mark_floats(module: ir.Module) -> None:
-    """Mark the float results, of rank 1 and more, of every operation but constants and movements of them."""
+def mark_floats(module: ir.Module, *, scalars: bool = False) -> None:
+    """Mark the float results of every operation but constants. scalars: those of rank 0 too."""
     calls = CallGraph(module)
     names = NameStacks(calls)
     for function in calls.functions.values():
@@ -90,7 +92,7 @@ def mark_floats(module: ir.Module) -> None:
                 continue
             for result in op.results:
                 info = tensor_info(result.type)
-                if info.is_float and info.rank > 0 and info.is_static and op.name != "func.call":
+                if info.is_float and (info.rank > 0 or scalars) and info.is_static and op.name != "func.call":
                     mark_tensors([ScaledTensor(names.full_name(op) or op.name, result)])
 
 
@@ -142,12 +144,7 @@ _MOVEMENTS = frozenset(
 )  # fmt: skip
 
 # Operations whose regions compute on elements, not on tensors.
-_ELEMENT_BODIES = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map", "all_reduce", "reduce_scatter",
-    )
-)  # fmt: skip
+_ELEMENT_BODIES = names(Trait.BODY)
 
 
 # --- lowering -----------------------------------------------------------------------------------------------------
@@ -156,6 +153,7 @@ _ELEMENT_BODIES = frozenset(
 @dataclasses.dataclass(frozen=True)
 class _Row:
     name: str
+    details: ir.Attribute
     values: Statistics
 
 
@@ -185,7 +183,7 @@ class _Lowering:
         element = self.element or tensor_info(data.type).element
         with ir.InsertionPoint(mark), mark.location:
             values = statistics(data, scale, element, histogram=self.histogram)
-        row = _Row(ir.StringAttr(mark.attributes[NAMES]).value + _source(mark), values)
+        row = _Row(ir.StringAttr(mark.attributes[NAMES]).value + _source(mark), _details(mark, element), values)
         mark.erase()
         return row
 
@@ -210,7 +208,7 @@ class _Lowering:
             ]
         _with_operands(last, [*last.operands, *totals])
         results = _rebuilt(op, [*op.operands, *initial], initial)
-        return [_Row(row.name, Statistics(*results[2 * i : 2 * i + 2])) for i, row in enumerate(rows)]
+        return _with_values(rows, results)
 
     def _branches(self, op: ir.Operation) -> list[_Row]:
         by_branch = [self.block(region.blocks[0]) for region in op.regions]
@@ -223,7 +221,26 @@ class _Lowering:
                 added = [value for row in rows for value in (row.values if row in taken else nothing(row.values))]
             _with_operands(last, [*last.operands, *added])
         results = _rebuilt(op, list(op.operands), [value for row in rows for value in row.values])
-        return [_Row(row.name, Statistics(*results[2 * i : 2 * i + 2])) for i, row in enumerate(rows)]
+        return _with_values(rows, results)
+
+
+def _with_values(rows: Sequence[_Row], values: Sequence[ir.Value]) -> list[_Row]:
+    """The rows as two values each show them outside of a loop or branch."""
+    return [dataclasses.replace(row, values=Statistics(*values[2 * i : 2 * i + 2])) for i, row in enumerate(rows)]
+
+
+def _details(mark: ir.Operation, counted: str) -> ir.Attribute:
+    """What the report says of a marked tensor besides its name. counted: the type whose range is meant."""
+    details: dict[str, ir.Attribute] = {
+        layout.ELEMENT: ir.StringAttr.get(tensor_info(mark.operands[0].type).element),
+        layout.FORMAT: ir.StringAttr.get(counted),
+        layout.SOURCE: ir.StringAttr.get(describe_location(mark.location)),
+    }
+    if OPERATION in mark.attributes:
+        details[layout.OPERATION] = mark.attributes[OPERATION]
+        details[layout.ESTIMATE] = mark.attributes[ESTIMATE]
+        details[layout.INFINITE] = ir.BoolAttr.get(INFINITE in mark.attributes)
+    return ir.DictAttr.get(details)
 
 
 def _with_operands(last: ir.Operation, operands: Sequence[ir.Value]) -> None:
@@ -272,6 +289,7 @@ def _return_rows(module: ir.Module, main: ir.Operation, rows: Sequence[_Row]) ->
     new = [ir.DictAttr.get({"scalify.name": ir.StringAttr.get(name)}) for name in (SUMS, MAXIMA)]
     main.attributes["res_attrs"] = ir.ArrayAttr.get([*old, *new])
     module.operation.attributes[NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(row.name) for row in rows])
+    module.operation.attributes[DETAILS] = ir.ArrayAttr.get([row.details for row in rows])
 
 
 def _stacked(values: Sequence[ir.Value]) -> ir.Value:

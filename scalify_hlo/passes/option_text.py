@@ -13,6 +13,7 @@ import types
 import typing
 from typing import Any, Literal, TypeVar
 
+from scalify_hlo.choices import alternatives
 from scalify_hlo.errors import ScalifyError
 
 Options = TypeVar("Options")
@@ -56,7 +57,7 @@ def parse_value(text: str | None, kind: Any, name: str) -> Any:
         return tuple(parse_value(part.strip(), arguments[0], name) for part in text.split(",") if part.strip())
     if origin is Literal:
         if text not in arguments:
-            raise ScalifyError(f"invalid value '{text}' for {name}: expected {_alternatives(arguments)}")
+            raise ScalifyError(f"invalid value '{text}' for {name}: expected {alternatives(arguments)}")
         return text
     try:
         return kind(text)
@@ -78,11 +79,6 @@ def _print_value(value: Any) -> str:
     text = str(value)
     # MLIR's way of protecting blanks and brackets in a value.
     return f"{{{text}}}" if not text or set(text) & set(" {}()'\"") else text
-
-
-def _alternatives(values: tuple[Any, ...]) -> str:
-    *rest, last = (f"'{value}'" for value in values)
-    return f"{', '.join(rest)} or {last}" if rest else last
 
 
 def _split(text: str) -> list[tuple[str, str | None]]:

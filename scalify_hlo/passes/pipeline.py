@@ -10,12 +10,14 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from scalify_hlo.bindings import ir, make_context, passmanager, register_inliner
+from scalify_hlo.depth import deep_programs
 from scalify_hlo.diagnostics import from_mlir_error
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.passes import PASSES
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.option_text import parse_options, print_options
 from scalify_hlo.passes.pipeline_text import Node, parse_pipeline_text
+from scalify_hlo.preconditions import check_preconditions
 from scalify_hlo.types import forget_types
 
 _ANCHOR = "builtin.module"
@@ -83,7 +85,9 @@ class Pipeline:
         if any("inline" in _names(element) for element in self.elements):
             register_inliner(context)
         printing = _single_threaded(context) if instrumentation.prints_all else contextlib.nullcontext()
-        with context, printing:
+        with context, printing, deep_programs():
+            if any(isinstance(element, Pass) and element.name != "scalify" for element in self.elements):
+                check_preconditions(module)  # the scalify pass does so itself
             manager = passmanager.PassManager(_ANCHOR)
             _instrument(manager, instrumentation)
             for element in self.elements:

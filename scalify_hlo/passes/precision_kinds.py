@@ -1,8 +1,8 @@
 """How operations behave when the element type of what they compute on is chosen, by kind."""
 
 from scalify_hlo.analysis.calls import walk
-from scalify_hlo.analysis.update import ELEMENTWISE as _PLAIN_ELEMENTWISE
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.traits import Trait, names
 
 
 def _names(text: str) -> frozenset[str]:
@@ -10,33 +10,25 @@ def _names(text: str) -> frozenset[str]:
 
 
 # The same element type for all float operands and results; an element depends on elements at the same place.
-ELEMENTWISE = (_PLAIN_ELEMENTWISE - _names("convert")) | _names("compare is_finite map")
-# Bounded whatever the operand: a value of extreme magnitude does not come out.
-BOUNDED = _names("exponential exponential_minus_one logistic tanh sign sine cosine compare is_finite") | {
-    "chlo.erf", "chlo.erfc",
-}  # fmt: skip
+ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.BITWISE | Trait.BOUND_TO_TYPE | Trait.COMPLEX) - _names("convert")
 # The operand is wanted as exact as it is known: its error is multiplied by its size.
 EXACT_OPERAND = _names("exponential exponential_minus_one")
+# Bounded whatever the operand: a value of extreme magnitude does not come out.
+BOUNDED = names(Trait.BOUNDED) | EXACT_OPERAND
 # Operands of different size meet in one tensor.
-MERGING = _names("add subtract select maximum minimum clamp pad concatenate dynamic_update_slice scatter")
+MERGING = names(Trait.JOINT)
 # No arithmetic: elements are moved, repeated or dropped.
-MOVEMENT = _names(
-    "reshape dynamic_reshape transpose broadcast_in_dim dynamic_broadcast_in_dim broadcast reverse pad dynamic_pad "
-    "concatenate dynamic_update_slice all_gather all_to_all collective_permute collective_broadcast slice "
-    "dynamic_slice real_dynamic_slice gather dynamic_gather"
-)
+MOVEMENT = names(Trait.MOVES | Trait.ASSEMBLES)
+# Attribute of products that are to stay as they are: later passes do not make them FP8.
+KEPT = "scalify.kept"
 # Of these the result is usually smaller than the operand.
-SHRINKING = _names("slice dynamic_slice real_dynamic_slice gather dynamic_gather")
-PRODUCTS = _names("dot_general dot convolution dynamic_conv")
+SHRINKING = names(Trait.SHRINKS)
+PRODUCTS = names(Trait.CONTRACTS)
 # Operations with a reduction body: sums where the body adds or multiplies.
-REDUCTIONS = _names("reduce reduce_window scatter select_and_scatter all_reduce reduce_scatter")
+REDUCTIONS = names(Trait.REDUCES) & names(Trait.BODY)
 BRANCHES = ("stablehlo.case", "stablehlo.if")
 # Composites that hand their operand on, whatever its type.
 SCALE_MARKERS = ("scalify.set_scaling", "scalify.get_data_and_scale", "scalify.stop_scaling")
-# Custom calls that give back their operand, whatever its type.
-IDENTITY_CALLS = frozenset(
-    {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint", "annotate_device_placement"}
-)
 
 
 def accumulates(op: ir.Operation) -> bool:

@@ -1,6 +1,7 @@
 """Which passes a precision stands for, around `scalify`."""
 
 import dataclasses
+from typing import Literal
 
 from scalify_hlo.aot.targets import target
 from scalify_hlo.errors import Diagnostic, ScalifyError
@@ -9,9 +10,13 @@ from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.option_text import parse_options
+from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.scalify import Scalify
+from scalify_hlo.passes.state_rescale import StateRescale
+from scalify_hlo.passes.store_weights import StoreWeights
 from scalify_hlo.precision import PRESETS, PrecisionPolicy, Preset, policy
 
 # A policy; or text: a preset's name, followed by what is to be different, such as "fp8 moments=f16".
@@ -42,13 +47,31 @@ def passes_around_scalify(precision: Precision) -> tuple[tuple[Pass, ...], tuple
     """
     chosen = parse_precision(precision)
     rescale = (AutoRescale(places=chosen.rescaling),) if chosen.rescaling else ()
-    return (*rescale, _cast(chosen)), (_fp8_dots(chosen),) if chosen.fp8_products else ()
+    kinds, every = chosen.measured_state
+    state = (StateRescale(kinds=kinds, every=every),) if kinds else ()
+    return (*rescale, *state, _cast(chosen)), (_fp8_dots(chosen),) if chosen.fp8_products else ()
 
 
-def precision_pipeline(precision: Precision | None, options: ScalifyOptions = ScalifyOptions()) -> Pipeline:
-    """`scalify` with the passes of a precision, if any, around it. Raises ScalifyError as `passes_around_scalify`."""
+def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
+    """The passes to run last on a whole module: a program without a backward pass stores its weights in FP8."""
+    chosen = parse_precision(precision)
+    return (StoreWeights(format=_weight_format(chosen)), EmbedWeights()) if chosen.fp8_products else ()
+
+
+def precision_pipeline(
+    precision: Precision | None, options: ScalifyOptions = ScalifyOptions(), pin_scales: str = ""
+) -> Pipeline:
+    """`scalify` with the passes of a precision, if any, around it. Raises ScalifyError as `passes_around_scalify`.
+
+    pin_scales: a file of scales, which the module is specialised to at the end; "" for none.
+    """
     before, after = passes_around_scalify(precision) if precision is not None else ((), ())
-    return Pipeline((*before, Scalify(**vars(options)), *after))
+    serving = passes_for_serving(precision) if precision is not None else ()
+    if pin_scales:
+        after = tuple(dataclasses.replace(p, calibration=pin_scales) if isinstance(p, FP8Dots) else p for p in after)
+        serving = (*serving, PinScales(file=pin_scales))
+    lifting = (LiftWeights(),) if any(isinstance(each, EmbedWeights) for each in serving) else ()
+    return Pipeline((*lifting, *before, Scalify(**vars(options)), *after, *serving))
 
 
 def _for_target(chosen: PrecisionPolicy) -> PrecisionPolicy:
@@ -65,7 +88,7 @@ def _for_target(chosen: PrecisionPolicy) -> PrecisionPolicy:
 
 def _cast(chosen: PrecisionPolicy) -> Cast:
     """The cast pass with the types of a policy: by the name of its preset where it is one."""
-    types = ("compute", "parameters", "gradients", "moments", "accumulation", "update")
+    types = ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "update")
     same: list[Preset] = [
         name for name in PRESETS if all(getattr(PRESETS[name], t) == getattr(chosen, t) for t in types)
     ]
@@ -79,5 +102,12 @@ def _cast(chosen: PrecisionPolicy) -> Cast:
 
 
 def _fp8_dots(chosen: PrecisionPolicy) -> FP8Dots:
-    formats = (target(chosen.target).fp8 if chosen.target else None) or "ocp"
-    return FP8Dots(formats=formats, target=chosen.target)
+    return FP8Dots(formats=_formats(chosen), target=chosen.target)
+
+
+def _weight_format(chosen: PrecisionPolicy) -> Literal["f8E4M3FN", "f8E4M3FNUZ"]:
+    return "f8E4M3FNUZ" if _formats(chosen) == "fnuz" else "f8E4M3FN"
+
+
+def _formats(chosen: PrecisionPolicy) -> Literal["ocp", "fnuz"]:
+    return (target(chosen.target).fp8 if chosen.target else None) or "ocp"

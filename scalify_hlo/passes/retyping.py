@@ -22,10 +22,15 @@ from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.module.carriers import carries, readers
+from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.traits import Trait, has, is_identity_call
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
-from scalify_hlo.passes.held_values import EXTREME, WIDE, Held, fits, splat_value
+from scalify_hlo.passes.exact_values import ExactValues
+from scalify_hlo.passes.held_values import EXTREME, WIDE, Held, fits, iota_size, is_far, splat_value
 from scalify_hlo.precision import PrecisionPolicy
+from scalify_hlo.recognition.expansions import Expansion
 from scalify_hlo.types import tensor_info
 
 # A sum over at least this many elements is a statistic.
@@ -42,19 +47,34 @@ class Retyper:
         self.keep = keep
         self.held: dict[ir.Value, Held] = {}
         self.errors: list[Diagnostic] = []
+        self.exact = ExactValues(calls, update.values)
+        self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
+
+    def erase_carried(self) -> None:
+        """Remove the operations that carried wide values of which only narrow ones are read."""
+        for op in reversed(self.carried):
+            if not any(True for result in op.results for _ in result.uses):
+                op.erase()
 
     # --- blocks -----------------------------------------------------------------------------------------------
 
     def block(self, block: ir.Block) -> ir.Operation:
         """Retype a block whose arguments are held already; returns its terminator, still to be adapted."""
         *body, last = [op.operation for op in block.operations]
+        self.exact.note(block)
         for op in body:
-            self.operation(op)
+            function = self.exact.written_out.get(op)
+            if function is not None and function.root in self.held:
+                self._written_out(op, function)
+            else:
+                self.operation(op)
         return last
 
     def operation(self, op: ir.Operation) -> None:
         """Choose the types of one operation, set them, and hold its results."""
         name = op.name
+        if not len(op.regions) and not self._in_update(op) and self.exact.note_derived(op, self.held):
+            self.keep.update(op.results)
         if name == "stablehlo.constant":
             self._constant(op)
         elif name == "stablehlo.while":
@@ -63,6 +83,8 @@ class Retyper:
             self._branches(op)
         elif self._is_call(op):
             self._call(op)
+        elif name == MANUAL:
+            self._manual(op)
         elif name == "stablehlo.optimization_barrier":
             self._barrier(op)
         elif name == "stablehlo.sort":
@@ -73,7 +95,9 @@ class Retyper:
             self._product(op)
         elif name in kinds.REDUCTIONS:
             self._reduction(op)
-        elif name in kinds.MOVEMENT or _is_identity_call(op):
+        elif carries(op):
+            self._carry(op)
+        elif name in kinds.MOVEMENT or is_identity_call(op):
             self._movement(op)
         elif name in kinds.ELEMENTWISE or _is_elementwise_chlo(op):
             self._elementwise(op)
@@ -113,7 +137,7 @@ class Retyper:
     def _into_update(self, held: Held) -> ir.Value:
         """An operand of the optimiser's arithmetic. What comes from the backward pass is a gradient."""
         policy = self.policy
-        enters = held.raw not in self.update.values and not held.in_memory
+        enters = held.raw not in self.update.values and not held.in_memory and not self.exact.is_derived(held.raw)
         if enters and held.from_model and held.rank > 0 and policy.gradients != WIDE:
             if held.natural != policy.gradients:
                 held = Held(held.read(policy.gradients, exact=True), policy.gradients, policy.gradients)
@@ -139,7 +163,9 @@ class Retyper:
         )
         if exact and any(held.computed == WIDE for held in operands.values()):
             narrow = False
-        computed = compute if narrow and not _is_read_exactly(op) else WIDE
+        if _is_read_exactly(op) or self.exact.read_whole(op.results[0]):
+            narrow = False
+        computed = compute if narrow else WIDE
         self._set(op, computed, natural, operands, exact=exact)
         self._fold(op, operands)
         held = self.held.get(op.results[0])
@@ -147,12 +173,31 @@ class Retyper:
             held.transient = self._is_transient(op.results[0])
         return None
 
+    def _written_out(self, op: ir.Operation, function: Expansion) -> None:
+        """An operation of a function that is written out: the function is computed in f32 as one operation would be.
+
+        Pieces that do not apply may be anything, and leave a narrow type.
+        """
+        if self._in_update(op) or self._is_kept(op):
+            return self.operation(op)
+        operands = self._operands(op)
+        root = self.held[function.root]
+        last = op == function.members[-1]
+        self._set(op, WIDE, root.natural if last else WIDE, operands)
+        for result in op.results:
+            if result in self.held:
+                self.held[result].extreme = False
+                self.held[result].transient = last and self._is_transient(result)
+        return None
+
     def _is_transient(self, value: ir.Value) -> bool:
         """Whether one elementwise operation or reduction, not of the optimiser, is all that reads a value."""
-        readers = [use.owner.operation for use in value.uses]
-        if len(readers) != 1 or self._in_update(readers[0]) or self._is_kept(readers[0]):
+        if self.exact.read_whole(value):
+            return True
+        found = list(readers(value))
+        if len(found) != 1 or self._in_update(found[0]) or self._is_kept(found[0]):
             return False
-        return readers[0].name in kinds.ELEMENTWISE or readers[0].name == "stablehlo.reduce"
+        return found[0].name in kinds.ELEMENTWISE or found[0].name == "stablehlo.reduce"
 
     def _natural(self, operands: "Sequence[Held] | object") -> str:
         """The compute type where something stored in it is among the operands."""
@@ -186,6 +231,8 @@ class Retyper:
     def _product(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         compute, wide = self.policy.compute, self.policy.accumulation
+        if self._is_kept(op):
+            op.attributes[kinds.KEPT] = ir.UnitAttr.get()
         if len(operands) < len(op.operands) or self._is_kept(op):
             return self._pinned(op)
         for i, held in operands.items():
@@ -194,7 +241,8 @@ class Retyper:
         element = wide if compute != WIDE else WIDE
         result.set_type(with_element(result.type, element))
         natural = compute if tensor_info(result.type).rank else WIDE
-        self.held[result] = Held(result, natural, element, from_model=True)
+        transient = self.exact.read_whole(result)
+        self.held[result] = Held(result, natural, element, from_model=True, transient=transient)
         return None
 
     def _reduction(self, op: ir.Operation) -> None:
@@ -208,6 +256,8 @@ class Retyper:
             computed = natural = WIDE
         elif self._in_update(op):
             computed = natural = self.policy.update
+        elif sums and has(op.name, Trait.COLLECTIVE):
+            computed = (self.policy.reductions or natural) if natural != WIDE else WIDE
         elif sums:
             computed = self.policy.accumulation if natural != WIDE else WIDE
             if op.name in ("stablehlo.reduce", "stablehlo.reduce_window") and _shrinks(op):
@@ -265,7 +315,7 @@ class Retyper:
             if tensor_info(result.type).element == WIDE:
                 narrow = from_model and tensor_info(result.type).rank > 0 and not self._is_kept(op)
                 natural = self.policy.compute if narrow else WIDE
-                self.held[result] = Held(result, natural, WIDE, from_model=from_model, magnitude=_iota_size(op))
+                self.held[result] = Held(result, natural, WIDE, from_model=from_model, magnitude=iota_size(op))
 
     # --- structure --------------------------------------------------------------------------------------------
 
@@ -275,6 +325,15 @@ class Retyper:
             op.operands[i] = value
             op.results[i].set_type(value.type)
             self.held[op.results[i]] = held.at(op.results[i])
+
+    def _carry(self, op: ir.Operation) -> None:
+        """The layout of a value: it is read behind as it would be before, in whichever type."""
+        if any(True for result in op.results for _ in result.uses):
+            self.carried.append(op)
+        for i, held in self._operands(op).items():
+            op.operands[i] = held.raw
+            op.results[i].set_type(held.raw.type)
+            self.held[op.results[i]] = held.at(op.results[i], in_memory=held.in_memory)
 
     def _sort(self, op: ir.Operation) -> None:
         comparator = op.regions[0].blocks[0]
@@ -292,7 +351,15 @@ class Retyper:
     def _loop(self, op: ir.Operation) -> None:
         condition, body = (region.blocks[0] for region in op.regions)
         elements: dict[int, str] = {}
+        derived = [i for i, v in enumerate(op.operands) if self.exact.is_derived(v) and not self._is_updated(op, i)]
+        same = [i for i, v in enumerate(terminator(body).operands) if v == body.arguments[i]]
+        handed = {*derived, *same}
+        self.exact.hand_on([op.operands[i] for i in handed], [body.arguments[i] for i in handed])
+        constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
+        self.exact.state.update(body.arguments[i] for i in constant)
         for i, held in self._operands(op).items():
+            # A running maximum starts from a stand-in for minus infinity.
+            held = dataclasses.replace(held, extreme=held.extreme or is_far(held), versions={})
             element = elements[i] = self._carried_type(op, i, held)
             value = self._into_update(held) if element == self.policy.update and self._is_updated(op, i) else (
                 held.read(element)
@@ -306,6 +373,8 @@ class Retyper:
         last = self.block(body)
         for i, element in elements.items():
             held = self.held[last.operands[i]]
+            if i in derived and self.exact.is_derived(last.operands[i]):
+                self.exact.derived.add(op.results[i])
             last.operands[i] = self._into_update(held) if self._is_updated(op, i) else held.read(element)
 
     def _is_updated(self, loop: ir.Operation, i: int) -> bool:
@@ -318,6 +387,8 @@ class Retyper:
         info = tensor_info(carried.type)
         if self._is_updated(loop, i):
             return self.policy.update
+        if self.exact.is_derived(carried):
+            return WIDE
         if info.rank == 0 or held.extreme or (held.constant is None and not held.from_model and last == carried):
             return WIDE
         if last == carried:
@@ -359,17 +430,47 @@ class Retyper:
     def _call(self, op: ir.Operation) -> None:
         body = self.calls.callee_body(op)
         assert body is not None
+        self.exact.hand_on(list(op.operands), list(body.arguments))
         for i, held in self._operands(op).items():
             argument = body.arguments[i]
             if argument in self.update.values:
                 value = self._into_update(held)
-            elif held.extreme or held.constant is not None or op.name == "stablehlo.composite":
+            elif held.extreme or held.transient or held.constant is not None or op.name == "stablehlo.composite":
                 value = held.raw  # a rescale comes before the rounding that it is for
             else:
                 value = held.read(held.natural)
             op.operands[i] = value
             argument.set_type(value.type)
             self.held[argument] = held.at(argument)
+        last = self.block(body)
+        self.exact.hand_on(list(last.operands), list(op.results))
+        for i, value in enumerate(last.operands):
+            held = self.held.get(value)
+            if held is None:
+                continue
+            result = op.results[i]
+            if result in self.update.values:
+                returned = held.read(self.policy.update, exact=True)
+            else:
+                whole = held.extreme or held.transient or op.name == "stablehlo.composite"
+                returned = held.raw if whole else held.read(held.natural)
+            last.operands[i] = returned
+            result.set_type(returned.type)
+            self.held[result] = held.at(result)
+        set_signature(body, last)
+
+    def _manual(self, op: ir.Operation) -> None:
+        """Per-device code takes what it is given and gives what it computes, in the types that either is stored in."""
+        body = op.regions[0].blocks[0]
+        for i, held in self._operands(op).items():
+            argument = body.arguments[i]
+            if argument in self.update.values:
+                value = self._into_update(held)
+            else:
+                value = held.raw if held.in_memory or held.extreme else held.read(held.natural)
+            op.operands[i] = value
+            argument.set_type(with_element(argument.type, tensor_info(value.type).element))
+            self.held[argument] = held.at(argument, in_memory=held.in_memory)
         last = self.block(body)
         for i, value in enumerate(last.operands):
             held = self.held.get(value)
@@ -379,12 +480,10 @@ class Retyper:
             if result in self.update.values:
                 returned = held.read(self.policy.update, exact=True)
             else:
-                whole = held.extreme or op.name == "stablehlo.composite"
-                returned = held.raw if whole else held.read(held.natural)
+                returned = held.raw if held.extreme else held.read(held.natural)
             last.operands[i] = returned
-            result.set_type(returned.type)
+            result.set_type(with_element(result.type, tensor_info(returned.type).element))
             self.held[result] = held.at(result)
-        set_signature(body, last)
 
     def _is_kept(self, op: ir.Operation) -> bool:
         return any(result in self.keep for result in op.results)
@@ -417,12 +516,11 @@ def raise_errors(errors: Sequence[Diagnostic]) -> None:
 
 def _is_read_exactly(op: ir.Operation) -> bool:
     """Whether a result is only summed, or is exponentiated: then it need not be rounded first."""
-    readers = [use.owner.operation for result in op.results for use in result.uses]
-    if any(reader.name in kinds.EXACT_OPERAND for reader in readers):
+    found = [reader for result in op.results for reader in readers(result)]
+    if any(reader.name in kinds.EXACT_OPERAND for reader in found):
         return True
-    return bool(readers) and all(
-        reader.name in ("stablehlo.reduce", "stablehlo.reduce_window") and kinds.accumulates(reader)
-        for reader in readers
+    return bool(found) and all(
+        reader.name in ("stablehlo.reduce", "stablehlo.reduce_window") and kinds.accumulates(reader) for reader in found
     )
 
 
@@ -444,20 +542,6 @@ def _magnitude(op: ir.Operation, operands: Sequence[Held]) -> float:
             return max(sizes, default=0.0)
         case _:
             return 0.0
-
-
-def _iota_size(op: ir.Operation) -> float:
-    if op.name != "stablehlo.iota":
-        return 0.0
-    dimension: int = ir.IntegerAttr(op.attributes["iota_dimension"]).value
-    return float(tensor_info(op.results[0].type).shape[dimension])
-
-
-def _is_identity_call(op: ir.Operation) -> bool:
-    return (
-        op.name == "stablehlo.custom_call"
-        and ir.StringAttr(op.attributes["call_target_name"]).value in kinds.IDENTITY_CALLS
-    )
 
 
 def _is_elementwise_chlo(op: ir.Operation) -> bool:

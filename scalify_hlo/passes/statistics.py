@@ -7,6 +7,9 @@ from scalify_hlo.health_layout import BINS, FIRST_EXPONENT
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.types import FLOAT_RANGE, LARGEST, tensor_info
 
+# Statistics are taken in f32: larger f64 numbers are infinite there.
+LARGEST_F32 = 2.0**127 * (2 - 2.0**-23)
+
 
 class Statistics(NamedTuple):
     """What adds up over iterations (counts, histogram), and what has a maximum (amax, scale); both f32 vectors."""
@@ -22,7 +25,7 @@ def statistics(data: ir.Value, scale: ir.Value | None, element: str, *, histogra
     """
     high, low, mantissa = FLOAT_RANGE[element]
     x = emit.convert(emit.op("abs", data.type, data), "f32")
-    limit = LARGEST.get(element, 2.0**high * (2 - 2.0**-mantissa))
+    limit = min(LARGEST.get(element, 2.0**high * (2 - 2.0**-mantissa)), LARGEST_F32)
     zero = _compare(x, 0.0, "EQ")
     small = _compare(x, 2.0**low, "LT")
     fits = _compare(x, limit, "LE")  # false for NaN, which counts as an overflow

@@ -14,19 +14,12 @@ import heapq
 from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
 # Fewer operations than this are rewritten one by one: relu, leaky relu, clipping.
 _LEAST = 12
-_ELEMENTWISE = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "abs", "add", "and", "cbrt", "ceil", "clamp", "compare", "cosine", "divide", "exponential",
-        "exponential_minus_one", "floor", "is_finite", "log", "log_plus_one", "maximum", "minimum", "multiply",
-        "negate", "not", "or", "power", "remainder", "round_nearest_afz", "round_nearest_even", "rsqrt", "select",
-        "sign", "sine", "sqrt", "subtract", "tan", "tanh", "xor",
-    )
-)  # fmt: skip
+_ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.CARRIES | Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX)
 
 
 @dataclasses.dataclass(frozen=True)

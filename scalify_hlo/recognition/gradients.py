@@ -3,19 +3,15 @@
 import dataclasses
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.moments import Moments
 from scalify_hlo.recognition.blocks import Block
 from scalify_hlo.recognition.graph import Graph, Node, shape_of
 from scalify_hlo.recognition.laws import NORMALISED, SLOPE, Law, averages, probabilities, rows
 
-_POINTWISE = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "abs", "add", "broadcast_in_dim", "clamp", "compare", "convert", "cosine", "divide", "exponential", "log",
-        "logistic", "maximum", "minimum", "multiply", "negate", "power", "reshape", "rsqrt", "select", "sqrt",
-        "subtract", "tanh",
-    )
-) | {"chlo.square", "func.call"}  # fmt: skip
+_POINTWISE = names(
+    Trait.ELEMENTWISE | Trait.RESHAPES | Trait.CARRIES, without=Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX
+) | {"func.call"}
 _COMBINING = frozenset({"func.call", "stablehlo.divide", "stablehlo.multiply"})
 # More values than this a gradient does not have.
 _MOST = 64

@@ -5,11 +5,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import splat_number
+from scalify_hlo.module.traits import Trait, names
 
 # The function that an operation calls, if it is a call of a private function.
 Callee = Callable[[ir.Operation], ir.Operation | None]
 
-_SHAPES = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape"})
+_SHAPES = names(Trait.RESHAPES | Trait.CARRIES)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -25,6 +27,10 @@ class Node:
     def result(self) -> ir.Value:
         """The first result."""
         return self.results[0]
+
+    def source(self, result: ir.Value) -> ir.Value:
+        """The operand that a result is, of an operation that computes nothing."""
+        return self.operands[0] if len(self.results) == 1 else self.operands[self.results.index(result)]
 
 
 class Graph:
@@ -74,7 +80,7 @@ class Graph:
         if found is None:
             origin, node = value, self.node(value)
             while node is not None and node.name in _SHAPES:
-                origin = node.operands[0]
+                origin = node.source(origin)
                 node = self.node(origin)
             found = self._bare[value] = origin, node
         return found
@@ -129,7 +135,9 @@ class Graph:
         found: dict[Node, None] = {}
         for node in self.uses(value):
             if node is not None and node.name in _SHAPES:
-                found |= dict.fromkeys(self.users(node.result))
+                for result in node.results:
+                    if node.source(result) == value:
+                        found |= dict.fromkeys(self.users(result))
             elif node is not None:
                 found[node] = None
         return list(found)
@@ -147,11 +155,8 @@ def returned(function: ir.Operation) -> list[ir.Value]:
 
 
 def _number(constant: ir.Operation) -> float | None:
-    attribute = constant.attributes["value"]
-    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
-        return None
-    number = getattr(attribute.get_splat_value(), "value", None)
-    return float(number) if isinstance(number, int | float) else None
+    number = splat_number(constant)
+    return None if number is None else float(number)
 
 
 def _sum_of(node: Node | None) -> tuple[ir.Value, int] | None:

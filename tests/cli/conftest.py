@@ -3,11 +3,12 @@
 import dataclasses
 import io
 import pathlib
+import subprocess
 import sys
 from collections.abc import Callable
 
-import click
 import pytest
+from scalify_hlo.tools.command_line import ToolCommand
 
 from scalify_hlo.bindings import make_context
 from scalify_hlo.serialization import Program, parse, to_artifact, to_bytecode
@@ -44,9 +45,9 @@ class Result:
 Run = Callable[..., Result]
 
 
-def in_process(command: click.Command, capture: pytest.CaptureFixture[bytes], arguments: tuple[object, ...]) -> Result:
+def in_process(command: ToolCommand, capture: pytest.CaptureFixture[bytes], arguments: tuple[object, ...]) -> Result:
     with pytest.raises(SystemExit) as exit_:
-        command.main([str(each) for each in arguments])
+        command.run([str(each) for each in arguments])
     captured = capture.readouterr()
     status = exit_.value.code
     return Result(status if isinstance(status, int) else 0, captured.out, captured.err.decode())
@@ -63,6 +64,14 @@ def opt(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
         return in_process(main, capfdbinary, arguments)
 
     return run
+
+
+def opt_process(*arguments: object, stdin: bytes | str = b"", timeout: float = 60) -> Result:
+    """scalify-opt in a process of its own, as users run it: for input that can end the process."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    command = [sys.executable, "-m", "scalify_hlo.tools.scalify_opt", *map(str, arguments)]
+    finished = subprocess.run(command, input=data, capture_output=True, check=False, timeout=timeout)
+    return Result(finished.returncode, finished.stdout, finished.stderr.decode())
 
 
 @pytest.fixture

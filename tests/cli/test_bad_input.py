@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import PROGRAM, Run
+from tests.cli.conftest import PROGRAM, Run, opt_process
 
 ONE_DIAGNOSTIC = re.compile(r"[^:]+:\d+:\d+: error: .+")
 
@@ -142,10 +142,10 @@ def damaged(data: bytes, seed: int) -> bytes:
 
 @pytest.mark.parametrize("form", ["bytecode", "artifact", "exported"])
 @pytest.mark.parametrize("seed", range(8))
-def test_damaged_binary(opt: Run, forms: dict[str, bytes], exported: bytes, form: str, seed: int):
+def test_damaged_binary(forms: dict[str, bytes], exported: bytes, form: str, seed: int):
     """A damaged file is refused in one line, or, where the damage is not seen, processed: never an abort."""
     data = damaged(exported if form == "exported" else forms[form], seed)
-    result = opt("--emit=text", stdin=data)
+    result = opt_process("--emit=text", stdin=data)
     if result.status:
         assert ONE_DIAGNOSTIC.fullmatch(result.error_line())
     else:
@@ -162,14 +162,14 @@ def test_truncated_binary_says_what_it_is(opt: Run, forms: dict[str, bytes], for
 def test_binary_with_a_name_that_is_no_utf8(opt: Run):
     source = 'func.func @main(%x: tensor<f32> loc("argument_name")) -> tensor<f32> {\n  return %x : tensor<f32>\n}\n'
     binary = opt("--emit=bytecode", "--cse", stdin=source).output
-    line = opt(stdin=binary.replace(b"argument_name", b"argument\xffname")).error_line()
+    line = opt_process(stdin=binary.replace(b"argument_name", b"argument\xffname")).error_line()
     assert ONE_DIAGNOSTIC.fullmatch(line)
     assert "this MLIR bytecode" in line
 
 
-def test_text_whose_error_message_is_no_utf8(opt: Run):
+def test_text_whose_error_message_is_no_utf8():
     """The bindings abort the process on such a message; a child process takes the blow."""
-    line = opt(stdin='func.func @main() {\n  call @"\\FF\\FE"() : () -> ()\n  return\n}\n').error_line()
+    line = opt_process(stdin='func.func @main() {\n  call @"\\FF\\FE"() : () -> ()\n  return\n}\n').error_line()
     assert line == "<stdin>:1:1: error: this text makes MLIR crash (truncated or damaged?)"
 
 
@@ -186,15 +186,47 @@ BOUNDLESS = {
     "beyond memory": CONVOLUTION.replace("SIZE", "9000000000000000000"),
     "beyond i64": CONVOLUTION.replace("SIZE", "99999999999999999999"),
     "32 GB of results": PROGRAM.replace("return %", "return %x#4000000000, %", 1),
+    "complex literal": PROGRAM.replace("return", "%c = stablehlo.constant dense<(1.0,0.0)> : tensor<f32> return"),
     "deep brackets": f"module attributes {{x = {'[' * 100_000}{']' * 100_000}}} {{}}\n",
 }
 
 
 @pytest.mark.skipif(not pathlib.Path("/proc/self/statm").exists(), reason="memory is bounded on Linux alone")
 @pytest.mark.parametrize("text", BOUNDLESS.values(), ids=BOUNDLESS.keys())
-def test_text_that_asks_for_sizes_beyond_reason(opt: Run, text: str):
-    """MLIR's parser makes room for all spatial dimensions and results below the one named."""
-    assert ONE_DIAGNOSTIC.fullmatch(opt(stdin=text).error_line())
+def test_text_on_which_the_parser_ends_the_process(text: str):
+    """It makes room for all spatial dimensions and results below the one named, and nests without bound."""
+    assert ONE_DIAGNOSTIC.fullmatch(opt_process(stdin=text).error_line())
+
+
+def test_a_command_inside_a_program_that_uses_mlir_is_isolated_too(opt: Run):
+    """It cannot be forked there: MLIR's threads would be missing in the child."""
+    code = (
+        "from scalify_hlo.bindings import make_context\nmake_context()\n"
+        "from scalify_hlo.tools.scalify_opt import main\nmain([])"
+    )
+    command = [sys.executable, "-c", code]
+    finished = subprocess.run(
+        command, input=BOUNDLESS["complex literal"].encode(), capture_output=True, check=False, timeout=60
+    )
+    assert finished.returncode == 1
+    assert ONE_DIAGNOSTIC.fullmatch(finished.stderr.decode().strip())
+    good = subprocess.run(command, input=PROGRAM.encode(), capture_output=True, check=False, timeout=60)
+    assert (good.returncode, good.stdout) == (0, opt(stdin=PROGRAM).output)
+
+
+PREAMBLES = {
+    "a divider": "/" * 80 + "\n",
+    "carriage returns": "// licence text\r\n" * 200,
+    "trailing spaces": "// licence text \n" * 200,
+    "blank lines": " \t\n\n" * 200 + "//\n",
+}
+
+
+@pytest.mark.parametrize("preamble", PREAMBLES.values(), ids=PREAMBLES.keys())
+def test_comments_before_a_program_take_no_time(preamble: str):
+    """Each of them took more than a minute: the time was exponential in the number of lines."""
+    assert opt_process(stdin=preamble + PROGRAM, timeout=30).status == 0
+    assert "there is no operation here" in opt_process(stdin=preamble, timeout=30).error_line()
 
 
 def test_a_defect_of_the_tool_is_called_one(opt: Run, program_file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
@@ -211,10 +243,31 @@ def test_a_defect_of_the_tool_is_called_one(opt: Run, program_file: pathlib.Path
     assert "internal error: KeyError: 'oops'" in result.error_line()
     assert "please report" in result.stderr
     with pytest.raises(KeyError):
-        main.main([str(program_file), "--debug"])
+        main.run([str(program_file), "--debug"])
 
 
 def test_a_closed_pipe_is_no_error_message():
     command = f"{sys.executable} -m scalify_hlo.tools.scalify_opt --list-rules | head -c 1"
     finished = subprocess.run(command, shell=True, capture_output=True, check=False)
     assert finished.stderr == b""
+
+
+def test_an_einsum_that_is_no_equation(opt: Run):
+    """ValueError: not enough values to unpack."""
+    line = opt(stdin="""\
+func.func public @main(%0: tensor<3x8xf16>, %1: tensor<8x2xf16>) -> tensor<3x2xf16> {
+  %r = "stablehlo.einsum"(%0, %1) {einsum_config = "x"} : (tensor<3x8xf16>, tensor<8x2xf16>) -> tensor<3x2xf16>
+  return %r : tensor<3x2xf16>
+}
+""").error_line()
+    assert line.startswith("<stdin>:2:8: error: einsum_config 'x' is no equation of 2 operands")
+
+
+def test_a_damaged_module_inside_an_exported(exported: bytes):
+    """ValueError from the bindings; bytes that ask for more memory than there is were a MemoryError."""
+    at = exported.index(b"StableHLO_v")
+    for place in (40, 90, 150):
+        damaged = exported[: at + place] + b"\xff" + exported[at + place + 1 :]
+        result = opt_process(stdin=damaged)
+        assert result.status in (0, 1), result.stderr
+        assert "internal error" not in result.stderr

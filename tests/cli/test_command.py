@@ -104,6 +104,25 @@ def test_statistics_of_f16_programs_are_computed_in_f32_or_in_their_own_type(opt
     assert element == {"f32": "f32", "own": "f16"}
 
 
+def test_sizes_are_printed_beside_the_output(opt):
+    """--print-sizes: one remark for each value of the input, with its place; the output is what it would be."""
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = stablehlo.sqrt %x : tensor<4xf32>
+      return %y : tensor<4xf32>
+    }"""
+    shown = opt("-", "--print-sizes", stdin=text)
+    assert "2:12: remark: stablehlo.sqrt: s0^0.5 rms=1; 2^0.0 with all sources of size 1" in shown.stderr
+    assert shown.text == opt("-", stdin=text).text
+
+
+def test_scales_of_results_leave_in_a_vector_or_each_by_itself(opt):
+    arguments = ", ".join(f"%{name}: tensor<4xf32>" for name in "abcd")
+    types = ", ".join(["tensor<4xf32>"] * 4)
+    text = f"func.func @main({arguments}) -> ({types}) {{\n  return %a, %b, %c, %d : {types}\n}}"
+    assert "stablehlo.concatenate" in opt("-", "--vector-scales", stdin=text).text
+    assert "stablehlo.concatenate" not in opt("-", "--no-vector-scales", stdin=text).text
+
+
 def test_no_flag_goes_untested():
     """Every flag occurs in a test of this folder."""
     tests = "\n".join(path.read_text() for path in pathlib.Path(__file__).parent.glob("*.py"))

@@ -107,3 +107,28 @@ def test_notes_are_announced_too():
 
 def test_first_line_shifts_the_lines():
     assert unmet(expectations("x // expected-error {{no}}", first_line=10), [at(10, "no")], "f.mlir") == []
+
+
+MYSTERIES = """\
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @mystery(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.custom_call @mystery(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = stablehlo.custom_call @mystery(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+"""
+
+
+def test_a_remark_is_told_once(opt: Run):
+    short = opt("--on-unsupported=unscale", stdin=MYSTERIES)
+    (told,) = short.stderr.splitlines()
+    assert told.startswith("<stdin>:2:8: remark: ") and "(and 2 times more; --all-remarks shows" in told
+    every = opt("--on-unsupported=unscale", "--all-remarks", stdin=MYSTERIES)
+    assert [each[:12] for each in every.stderr.splitlines()] == [f"<stdin>:{line}:8:" for line in (2, 3, 4)]
+    assert every.output == short.output
+
+
+def test_errors_are_all_told(opt: Run):
+    result = opt(stdin=MYSTERIES)
+    assert len(result.stderr.splitlines()) > 1
+    assert "times more" not in result.stderr

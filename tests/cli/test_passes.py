@@ -113,6 +113,7 @@ VALUES = {
     "slack": "0.5",
     "print-rules": "true",
     "mark-tensors": "true",
+    "vector-scales": "false",
 }
 
 
@@ -123,7 +124,8 @@ def test_every_option_has_a_flag_and_a_place_in_the_pipeline(opt: Run):
     source = "func.func @main(%n: tensor<i32>) -> tensor<i32> {\n  return %n : tensor<i32>\n}"
     values = {name: VALUES[name] for name in names if name != "args"}
     by_pipeline = " ".join(f"{name}={value}" for name, value in values.items())
-    by_flag = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in values.items()]
+    switches = {"true": "--", "false": "--no-"}
+    by_flag = [f"{switches[v]}{name}" if v in switches else f"--{name}={v}" for name, v in values.items()]
     assert f"scalify{{args=all {by_pipeline}}}" in opt(*by_flag, "--dump-pass-pipeline", stdin=source).stderr
     assert opt(f"--pass-pipeline=scalify{{{by_pipeline}}}", stdin=source).status == 0
 
@@ -332,7 +334,7 @@ class Remarking(Pass):
 
 def test_a_new_pass_needs_its_dataclass_only(opt: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(PASSES, Remarking.name, Remarking)
-    result = opt("--test-remarking=times=2 words=a,b", stdin=PROGRAM)
+    result = opt("--test-remarking=times=2 words=a,b", "--all-remarks", stdin=PROGRAM)
     assert result.stderr == "<stdin>:1:1: remark: a b\n" * 2
     assert result.status == 0
 

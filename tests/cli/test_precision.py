@@ -8,22 +8,21 @@ import pytest
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.passes.precision_pipeline import parse_precision, passes_around_scalify, precision_pipeline
+from scalify_hlo.passes.state_rescale import StateRescale
 from scalify_hlo.precision import PRESETS, PrecisionPolicy
 from tests.cli.conftest import Run
 from tests.training_programs import forward_text, train_step_text
 
-FORWARD, STEP = "forward.mlir", "step.mlir"
+STEP = "step.mlir"
 BAD = [
-    (STEP, "fp9", "unknown precision 'fp9'; known are f32, bf16, fp16, fp16-state, fp8, fp8-fp16-state"),
-    (STEP, "fp16 moments=f17", "unknown type 'f17' for moments; known are f32, bf16, f16, f8E4M3FN"),
-    (STEP, "fp16 moments=f8E5M2", "moments cannot be f8E5M2; it can be f32, bf16, f16"),
-    (STEP, "fp16 colour=red", "unknown option 'colour'; the options are compute, parameters, gradients"),
-    (STEP, "fp16 parameter-names=weights*", "parameter-names 'weights*' matches no argument; names are params["),
-    (STEP, "fp16 keep=*nothing*", "keep '*nothing*' matches no operation"),
-    (STEP, "fp8 target=a100", "NVIDIA A100-SXM4-80GB has no FP8 matrix units: choose fp16-state or another target"),
-    (STEP, "fp8 target=tpu", "unknown GPU 'tpu'; known are h100, h200"),
-    (FORWARD, "fp16-state rescaling=", "the module has no backward pass with an update of its arguments"),
-    (FORWARD, "fp8", "the module has no backward pass: there is no gradient to rescale"),
+    ("fp9", "unknown precision 'fp9'; known are f32, bf16, fp16, fp16-state, fp8, fp8-fp16-state"),
+    ("fp16 moments=f17", "unknown type 'f17' for moments; known are f32, bf16, f16, f8E4M3FN"),
+    ("fp16 moments=f8E5M2", "moments cannot be f8E5M2; it can be f32, bf16, f16"),
+    ("fp16 colour=red", "unknown option 'colour'; the options are compute, parameters, gradients"),
+    ("fp16 parameter-names=weights*", "parameter-names 'weights*' matches no argument; names are params["),
+    ("fp16 keep=*nothing*", "keep '*nothing*' matches no operation"),
+    ("fp8 target=a100", "NVIDIA A100-SXM4-80GB has no FP8 matrix units: choose fp16-state or another target"),
+    ("fp8 target=tpu", "unknown GPU 'tpu'; known are h100, h200"),
 ]
 
 
@@ -45,10 +44,10 @@ def test_the_state_and_the_products_have_the_types_of_the_preset(opt: Run, progr
     assert "f8E4M3FN" in text and "f8E5M2" in text
 
 
-@pytest.mark.parametrize(("file", "precision", "message"), BAD, ids=[each[1] for each in BAD])
-def test_bad_precision_gets_one_line(opt: Run, tmp_path: pathlib.Path, file: str, precision: str, message: str) -> None:
-    (tmp_path / file).write_text(forward_text() if file == FORWARD else train_step_text())
-    line = opt(tmp_path / file, f"--precision={precision}", "-o", tmp_path / "out.mlir").error_line()
+@pytest.mark.parametrize(("precision", "message"), BAD, ids=[each[0] for each in BAD])
+def test_bad_precision_gets_one_line(opt: Run, tmp_path: pathlib.Path, precision: str, message: str) -> None:
+    (tmp_path / STEP).write_text(train_step_text())
+    line = opt(tmp_path / STEP, f"--precision={precision}", "-o", tmp_path / "out.mlir").error_line()
     assert message in line and not (tmp_path / "out.mlir").exists()
 
 
@@ -58,15 +57,21 @@ def test_a_pipeline_excludes_it(opt: Run, program: pathlib.Path) -> None:
 
 def test_the_pipeline_is_dumped(opt: Run, program: pathlib.Path) -> None:
     pipeline = opt(program, "--precision=fp8", "--dump-pass-pipeline").stderr.splitlines()[0]
-    names = [
-        name for name in ("scalify-auto-rescale", "scalify-cast", "scalify{", "scalify-fp8-dots") if name in pipeline
-    ]
-    assert names == sorted(names, key=pipeline.index) and len(names) == 4 and "precision=fp8" in pipeline
+    passes = ("scalify-auto-rescale", "scalify-state-rescale", "scalify-cast", "scalify{", "scalify-fp8-dots")
+    names = [name for name in passes if name in pipeline]
+    assert names == sorted(names, key=pipeline.index) and len(names) == 5 and "precision=fp8" in pipeline
 
 
-def test_a_program_without_backward_pass_takes_what_needs_none(opt: Run, tmp_path: pathlib.Path) -> None:
-    (tmp_path / FORWARD).write_text(forward_text())
-    assert "xf16>" in opt(tmp_path / FORWARD, "--precision=fp16", "--emit=text").text
+def test_a_program_without_backward_pass_stores_its_weights_in_fp8(opt: Run, tmp_path: pathlib.Path) -> None:
+    forward = tmp_path / "forward.mlir"
+    forward.write_text(forward_text())
+    assert "xf16>" in opt(forward, "--precision=fp16", "--emit=text").text
+    text = opt(forward, "--precision=fp8", "--mlir-print-debuginfo").text
+    with make_context():
+        arguments = entry_signature(ir.Module.parse(text)).arguments
+    types = collections.Counter((len(spec.shape), spec.element_type) for spec in arguments if spec.role != "scale")
+    # Matrices are weights; gains are read once and stay.
+    assert types == {(2, "f8E4M3FN"): 14, (1, "f32"): 4, (2, "i32"): 1}
 
 
 def test_an_exported_keeps_its_signature_in_step() -> None:
@@ -109,12 +114,16 @@ def test_every_preset_is_its_own_text() -> None:
     for name, preset in PRESETS.items():
         assert parse_precision(name) == preset
         before, after = passes_around_scalify(preset)
-        assert len(before) == 1 + bool(preset.rescaling) and len(after) == preset.fp8_products
+        assert (
+            len(before) == 1 + bool(preset.rescaling) + bool(preset.measured_state[0])
+            and len(after) == preset.fp8_products
+        )
 
 
 def test_a_policy_that_is_no_preset_reaches_the_cast() -> None:
     policy = PrecisionPolicy(compute="bf16", parameters="f16", gradients="f32", moments="bf16", keep=("*softmax*",))
-    (cast,), _ = passes_around_scalify(policy)
+    (state, cast), _ = passes_around_scalify(policy)
+    assert state == StateRescale(kinds=("parameters",))
     chosen = cast.policy()  # type: ignore[attr-defined]
     assert (chosen.compute, chosen.parameters, chosen.gradients, chosen.moments) == ("bf16", "f16", "f32", "bf16")
     assert cast.keep == ("*softmax*",)  # type: ignore[attr-defined]
@@ -149,3 +158,12 @@ def test_blocks_are_recognised_unless_told_not_to(opt: Run, tmp_path: pathlib.Pa
     path = tmp_path / "softmax.mlir"
     path.write_text(jax.export.export(jax.jit(jax.nn.softmax))(jnp.ones((4, 8))).mlir_module())
     assert ('scalify.block = "softmax"' in opt(path, "--print-rules", f"--recognise={mode}").text) == found
+
+
+def test_scales_can_be_pinned_without_a_precision(opt: Run, program_file: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    scales = tmp_path / "scales.json"
+    scales.write_text('{"format": "scalify-scales", "version": 1, "arguments": {"arg0": 4.0}}')
+    text = opt(program_file, f"--pin-scales={scales}", "--emit=text").text
+    assert "%arg0: tensor<4xf32>" in text and text.count("stablehlo.multiply") == 2  # into data, and back
+    assert "pipeline" in opt(program_file, f"--pin-scales={scales}", "--cse").error_line()
+    assert "none.json" in opt(program_file, "--pin-scales=none.json").error_line()

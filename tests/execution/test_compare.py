@@ -1,5 +1,7 @@
 """The verdicts on results."""
 
+import pathlib
+import re
 from collections.abc import Sequence
 
 import ml_dtypes
@@ -7,7 +9,7 @@ import numpy as np
 import pytest
 
 from scalify_hlo.execution.compare import Comparison, ResultComparison, Tolerance, compare_results
-from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array
+from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, epsilon
 from scalify_hlo.execution.signature import Signature, TensorSpec
 
 RANDOM = np.random.default_rng(0)
@@ -192,3 +194,16 @@ def test_the_table_has_a_line_for_each_result() -> None:
     assert "2^1" in lines[1]
     assert lines[1].endswith("wrong")
     assert lines[2].endswith("exact")
+
+
+def test_the_documented_contract_is_the_one_that_is_checked():
+    """docs/contract.md: the resolution of each type, and the units that are allowed of it."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "contract.md").read_text()
+    rows = re.findall(r"^\| (\w+) \| 2\^(-\d+)[^|]*\| (\d+), (\d+) \|$", text, re.MULTILINE)
+    assert {row[0] for row in rows} == {"f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2"}
+    tolerance = Tolerance()
+    for element, exponent, rms, largest in rows:
+        if element != "f64":
+            assert epsilon(element) == 2.0 ** int(exponent)
+        assert (float(rms), float(largest)) == (tolerance.epsilons, 4 * tolerance.epsilons)
+    assert f"{tolerance.noise_units:g} * RMS of the noise" in text

@@ -84,3 +84,227 @@ def test_export_for_a_mesh():
     assert y.data.sharding.spec == P("i")
     np.testing.assert_array_equal(np.asarray(y), 2 * X)
     """)
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp8"])
+def test_explicit_sharding_mode(precision):
+    """JAX puts a sharding constraint behind every operation: the step is the one without a mesh."""
+    run(f"""
+    def step(w, v, x):
+        def loss(w):
+            h = x @ w
+            h = (h - jnp.mean(h, -1, keepdims=True)) * jax.lax.rsqrt(jnp.var(h, -1, keepdims=True) + 1e-5)
+            return jnp.mean(jnp.tanh(h) ** 2)
+        g = jax.grad(loss)(w)
+        v = 0.999 * v + 0.001 * g * g
+        return w - 1e-3 * g / (jnp.sqrt(v) + 1e-8), v
+    mesh = jax.make_mesh((4,), ("i",), axis_types=(AxisType.Explicit,))
+    arrays = sc.as_scaled_array((W, np.float32(1e-6) * W**2, X))
+    single = sc.scalify(step, precision={precision!r})
+    arrays = single.stored(*arrays)
+    expected = single(*arrays)
+    with jax.set_mesh(mesh):
+        put = lambda a, *spec: sc.ScaledArray(jax.device_put(a.data, NamedSharding(mesh, P(*spec))),
+                                              jax.device_put(a.scale, NamedSharding(mesh, P())))
+        w, v, x = put(arrays[0]), put(arrays[1]), put(arrays[2], "i")
+        step_on_mesh = sc.scalify(step, precision={precision!r})
+        assert [a.dtype for a in jax.tree.leaves(step_on_mesh.stored(w, v, x))] == [
+            a.dtype for a in jax.tree.leaves(arrays)]
+        got = step_on_mesh(w, v, x)
+    for a, b in zip(got, expected, strict=True):
+        assert a.dtype == b.dtype and float(a.scale) == float(b.scale)
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=2e-3, atol=1e-9)
+    """)
+
+
+SHARD_MAP = """
+def local(p, m, x):
+    def loss(p):
+        return jnp.mean(jnp.square(x[:, :16] + jnp.tanh(x @ p[0]) @ p[1]))
+    value, g = jax.value_and_grad(loss)(p)
+    g = jax.lax.pmean(g, "i")
+    m = [0.9 * a + 0.1 * b for a, b in zip(m, g)]
+    return [a - 0.1 * b for a, b in zip(p, m)], m, jax.lax.pmean(value, "i")
+p = [W @ W.T / 4, W @ W.T / 8]
+m = [np.float32(1e-3) * a for a in p]
+x = np.float32(np.random.default_rng(2).standard_normal((32, 16)))
+def whole(p, m, x):
+    specs = P(), P(), P("i")
+    return jax.shard_map(local, mesh=mesh, in_specs=specs, out_specs=P(), check_vma=False)(p, m, x)
+expected = jax.jit(whole)(p, m, x)
+def check(got, tolerance):
+    for a, b in zip(jax.tree.leaves(got, is_leaf=lambda a: isinstance(a, sc.ScaledArray)), jax.tree.leaves(expected)):
+        a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        assert np.sqrt(np.mean((a - b) ** 2)) <= tolerance * np.sqrt(np.mean(b**2)), (a, b)
+"""
+TOLERANCES = {"fp16": 2e-3, "fp8": 0.1}
+
+
+@pytest.mark.parametrize("precision", TOLERANCES)
+def test_a_preset_around_shard_map(precision):
+    run(f"""{textwrap.indent(SHARD_MAP, "    ")}
+    step = sc.scalify(whole, precision={precision!r})
+    stored = step.stored(*sc.as_scaled_array((p, m, x)))
+    assert stored[0][0].dtype == {"jnp.float16" if precision == "fp8" else "jnp.float32"}
+    assert [leaf.dtype for leaf in jax.tree.leaves(step(*stored)[:2])] == [
+        leaf.dtype for leaf in jax.tree.leaves(stored[:2])]
+    check(step(*stored), {TOLERANCES[precision]})
+    text = step.lower(*stored).as_text()
+    assert ("f8E4M3FN" in text) == {precision == "fp8"}
+    """)
+
+
+@pytest.mark.parametrize("check_vma", [False, True])
+@pytest.mark.parametrize("precision", TOLERANCES)
+def test_a_preset_inside_shard_map(precision, check_vma):
+    """No collective for scales, which enter equal, but for the statistics that rescale gradients."""
+    run(f"""{textwrap.indent(SHARD_MAP, "    ")}
+    both = lambda spec: sc.ScaledArray(spec, P())
+    step = sc.scalify(local, precision={precision!r})
+    state = [both(P())] * 2
+    mapped = jax.jit(jax.shard_map(step, mesh=mesh, in_specs=(state, state, both(P("i"))),
+                                   out_specs=(state, state, both(P())), check_vma={check_vma}))
+    # With check_vma, JAX itself sums gradients of what is the same everywhere.
+    plain = jax.shard_map(local, mesh=mesh, in_specs=(P(), P(), P("i")), out_specs=P(), check_vma={check_vma})
+    expected = jax.jit(plain)(p, m, x)
+    stored = sc.scalify(whole, precision={precision!r}).stored(*sc.as_scaled_array((p, m, x)))
+    check(mapped(*stored), {TOLERANCES[precision]})
+    """)
+
+
+def test_scales_that_differ_leave_shard_map_as_their_maximum():
+    """Whether they leave scalify inside of shard_map, or shard_map inside of scalify."""
+    run("""
+    rows = sc.ScaledArray((np.ones((4, 4)) * 2.0 ** np.arange(4)[:, None]).astype(np.float16), np.float32(1))
+    local = sc.scalify(lambda x: sc.ops.dynamic_rescale_max(x) * 1.0)
+    both = sc.ScaledArray(P("i"), P())
+    for check_vma in (False, True):
+        mapped = jax.shard_map(local, mesh=mesh, in_specs=(both,), out_specs=both, check_vma=check_vma)
+        y = jax.jit(mapped)(rows)
+        np.testing.assert_array_equal(np.asarray(y), np.asarray(rows))
+        assert float(y.scale) == 8
+        twice = jax.shard_map(lambda x: local(local(x)), mesh=mesh, in_specs=(both,), out_specs=both,
+                              check_vma=check_vma)
+        np.testing.assert_array_equal(np.asarray(jax.jit(twice)(rows)), np.asarray(rows))
+    whole = sc.scalify(lambda x: jax.shard_map(lambda x: sc.ops.dynamic_rescale_max(x) * 1.0, mesh=mesh,
+                                               in_specs=P("i"), out_specs=P("i"))(x))
+    np.testing.assert_array_equal(np.asarray(whole(rows)), np.asarray(rows))
+    """)
+
+
+def test_no_collective_for_equal_scales():
+    run("""
+    count = lambda text: [text.count(f"stablehlo.{name}") for name in ("all_reduce", "collective_permute")]
+    inner = jax.jit(lambda x: jnp.sum(x + 1.0, axis=0))
+    def ring(x):
+        def body(c, _):
+            return (jax.lax.ppermute(c[0], "i", [(k, (k + 1) % 4) for k in range(4)]), c[1] + c[0]), None
+        return jax.lax.scan(body, (x, x * 0.0), None, length=4)[0][1]
+    programs = (
+        (lambda x: jax.lax.psum(jnp.sum(x + 1.0, axis=0), "i"), P()),
+        (lambda x: jax.lax.psum(inner(x), "i"), P()),
+        (lambda x: jax.lax.psum(jax.lax.psum(x + 1.0, "i") + x, "i"), P()),
+        (ring, P("i")),
+    )
+    for local, spec in programs:
+        mapped = lambda x: jax.shard_map(local, mesh=mesh, in_specs=P("i"), out_specs=spec, check_vma=False)(x)
+        original = count(jax.jit(mapped).lower(X).as_text())
+        x = sc.as_scaled_array(X)
+        assert count(sc.scalify(mapped).lower(x).as_text()) == original
+        both = lambda spec: sc.ScaledArray(spec, P())
+        inside = jax.shard_map(sc.scalify(local), mesh=mesh, in_specs=(both(P("i")),), out_specs=both(spec),
+                               check_vma=False)
+        assert count(jax.jit(inside).lower(x).as_text()) == original
+        np.testing.assert_allclose(np.asarray(jax.jit(inside)(x)), np.asarray(jax.jit(mapped)(X)), rtol=1e-5, atol=1e-5)
+    """)
+
+
+def test_shard_map_in_gspmd_form():
+    run("""
+    import warnings
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        jax.config.update("jax_use_shardy_partitioner", False)
+        for local in (lambda x: x * x, lambda x: x + x * x, jax.nn.relu, lambda x: jax.lax.psum(x, "i")):
+            mapped = lambda x: jax.shard_map(local, mesh=mesh, in_specs=P("i"), out_specs=P("i"), check_vma=False)(x)
+            y = sc.scalify(mapped)(sc.as_scaled_array(X))
+            np.testing.assert_allclose(np.asarray(y), np.asarray(jax.jit(mapped)(X)), rtol=1e-6, atol=1e-6)
+    """)
+
+
+def test_trees_of_shardings_fit_scaled_arrays():
+    run("""
+    tree = {"w": NamedSharding(mesh, P("i")), "b": NamedSharding(mesh, P())}
+    state = sc.as_scaled_array({"w": np.ones((16, 4), np.float32), "b": np.ones(4, np.float32)})
+    both = sc.scaled_shardings(tree, state)
+    placed = jax.device_put(state, both)
+    assert placed["w"].data.sharding.spec == P("i") and placed["w"].scale.sharding.spec == P()
+    constrained = jax.jit(lambda s: jax.lax.with_sharding_constraint(s, both))(state)
+    assert constrained["w"].data.sharding.spec == P("i")
+    rows = sc.ScaledArray(np.ones((16, 4), np.float32), np.ones((16, 1), np.float32))
+    assert sc.scaled_shardings(tree["w"], rows).scale.spec == P("i", None)
+    columns = sc.ScaledArray(np.ones((16, 4), np.float32), np.ones((1, 4), np.float32))
+    assert sc.scaled_shardings(P("i"), columns).scale == P(None, None)
+    step = sc.scalify(lambda s, x: (jax.tree.map(lambda a: a * x, s), x + 1), in_shardings=(tree, None),
+                      out_shardings=(tree, None))
+    new, _ = step(state, np.float32(3))
+    assert new["w"].data.sharding.spec == P("i") and new["w"].scale.sharding.is_fully_replicated
+    np.testing.assert_array_equal(np.asarray(new["w"]), 3 * np.ones((16, 4)))
+    assert 'sdy.sharding = #sdy.sharding<@mesh, [{"i"}, {}]>' in step.lower(state, np.float32(3)).as_text()
+    """)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("collective", ["psum", "psum_scatter"])
+def test_sums_over_devices_in_f16_cannot_overflow(collective, count):
+    """All devices hold the largest number of one sign: without the division before the sum it would be infinite."""
+    run(f"""
+    mesh = jax.make_mesh(({count},), ("i",), axis_types=(AxisType.Auto,), devices=jax.devices()[:{count}])
+    options = dict(scatter_dimension=0, tiled=True) if {collective!r} == "psum_scatter" else dict()
+    local = lambda x: jax.lax.{collective}(x, "i", **options)
+    mapped = lambda x: jax.shard_map(local, mesh=mesh, in_specs=P(), out_specs=P("i"), check_vma=False)(x)
+    x = sc.ScaledArray(np.full((8, 4), 65504, np.float16), np.float32(2.0**-3))
+    y = sc.scalify(mapped)(x)
+    assert y.data.dtype == jnp.float16 and np.isfinite(np.asarray(y.data)).all()
+    np.testing.assert_array_equal(np.asarray(y, np.float32), np.float32(65504 / 8 * {count}))
+    """)
+
+
+@pytest.mark.parametrize(("precision", "element"), [("fp16", "f16"), ("fp16 reductions=f32", "f32"), ("bf16", "bf16")])
+def test_sums_over_devices_have_the_type_of_the_policy(precision, element):
+    run(f"""{textwrap.indent(SHARD_MAP, "    ")}
+    import re
+    text = sc.scalify(whole, precision={precision!r}).lower(*sc.as_scaled_array((p, m, x))).as_text()
+    found = re.findall(r"stablehlo.all_reduce.*?[}}][)] : [(]tensor<16x16x([a-z0-9]+)>", text, re.DOTALL)
+    assert found == [{element!r}] * 2, found
+    """)
+
+
+def test_a_scale_for_each_row_is_sharded_with_the_rows():
+    run("""
+    sharding = NamedSharding(mesh, P("i"))
+    function = jax.jit(lambda x: x * 2, in_shardings=sharding, out_shardings=sharding)
+    exported = export.export(function)(jax.ShapeDtypeStruct((16, 8), np.float32))
+    rows = sc.scalify_exported(exported, scale_shapes=lambda name, aval: (16, 1))
+    for avals, shardings in ((rows.in_avals, rows._in_named_shardings), (rows.out_avals, rows._out_named_shardings)):
+        assert [a.shape for a in avals] == [(16, 8), (16, 1)]
+        assert [s.spec[0] for s in shardings] == ["i", "i"]
+    assert rows.mlir_module().count('[{"i"}, {}]>') == 4
+    x = sc.ScaledArray(jax.device_put(np.ones((16, 8), np.float32), sharding),
+                       jax.device_put(np.full((16, 1), 2, np.float32), sharding))
+    y = jax.jit(export.deserialize(rows.serialize()).call)(x)
+    np.testing.assert_array_equal(np.asarray(y), 4 * np.ones((16, 8)))
+    """)
+
+
+@pytest.mark.parametrize("precision", [None, "fp16"])
+def test_pmap(precision):
+    run(f"""
+    import warnings
+    warnings.simplefilter("ignore")
+    local = lambda w, x: jax.lax.pmean(jnp.tanh(x @ w), "i")
+    rows = np.float32(np.random.default_rng(3).standard_normal((4, 8, 16)))
+    mapped = jax.pmap(local, axis_name="i", in_axes=(None, 0))
+    y = sc.scalify(mapped, precision={precision!r})(*sc.as_scaled_array((W, rows)))
+    np.testing.assert_allclose(np.asarray(y), np.asarray(mapped(W, rows)), atol={1e-6 if precision is None else 2e-3})
+    """)

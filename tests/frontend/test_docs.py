@@ -45,7 +45,7 @@ def test_notebook(notebook):
     assert printed == stored
 
 
-@pytest.mark.parametrize("page", [*PAGES, "migration.md"])
+@pytest.mark.parametrize("page", [*PAGES, "migration.md", "sharding.md"])
 def test_links(page):
     for target in re.findall(r"\]\(([^)#]+)", (DOCS / page).read_text()):
         assert (DOCS / target).exists(), target

@@ -134,3 +134,24 @@ def test_static_values():
     assert core.get_numpy_api(np.float32(1)) is np and core.get_numpy_api(jnp.ones(1)) is jnp
     with pytest.raises(TypeError, match="neither"):
         core.get_numpy_api("x")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "hint"),
+    [
+        (jsa, "utils", "compile"), (jsa, "quantization", "scale_dtype"),
+        (jsa.core, "register_scaled_op", "custom_scale"),
+        (jsa.core, "find_registered_scaled_op", "extending"), (jsa.lax, "set_scaling_p", "without `_p`"),
+    ],
+)  # fmt: skip
+def test_names_without_counterpart_say_what_to_write(module, name, hint):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'.*{hint}.*migration"):
+        getattr(module, name)
+    with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
+        _ = jsa.core.nonsense
+
+
+def test_scaled_array_with_a_module():
+    x = jsa.scaled_array([1.0, 2.0], 3.0, dtype=np.float16, npapi=np)
+    assert (type(x.data), type(x.scale), x.dtype) == (np.ndarray, np.ndarray, np.float16)
+    assert isinstance(jsa.scaled_array(np.float32([1]), np.float32(3), npapi=jnp).data, jax.Array)

@@ -97,15 +97,17 @@ def test_a_result_scaled_only_by_rescaled_gradients_is_multiplied_out() -> None:
         np.testing.assert_allclose(a, b, atol=4e-3)
 
 
-def test_the_module_without_backward_pass_is_refused_in_one_line() -> None:
-    def forward(w: jax.Array, x: jax.Array) -> jax.Array:
-        return jnp.sum(x @ w)
+def test_a_function_without_a_backward_pass_has_fp8_products_of_its_weights() -> None:
+    def forward(w: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+        return jnp.tanh(jnp.tanh(x @ w["a"]) @ w["b"]) @ w["c"]
 
-    with pytest.raises(ScalifyError, match="no backward pass") as error:
-        sc.scalify(forward, precision="fp8")(
-            sc.as_scaled_array(np.ones((4, 4), np.float32)), np.ones((2, 4), np.float32)
-        )
-    assert "\n" not in str(error.value)
+    w = {name: np.float32(RNG.standard_normal((16, 16)) / 4) for name in "abc"}
+    x = np.float32(RNG.standard_normal((8, 16)))
+    served = sc.scalify(forward, precision="fp8")
+    arguments = sc.as_scaled_array((w, x))
+    np.testing.assert_allclose(np.asarray(served(*arguments)), forward(w, x), atol=0.25)
+    products = [line for line in served.lower(*arguments).as_text().splitlines() if "dot_general" in line]
+    assert [line.count("f8E4M3FN") for line in products] == [2, 2, 0]  # the last is the head
 
 
 def test_under_vmap_and_scan() -> None:

@@ -409,7 +409,7 @@ def test_shaped_scales_in_loops_and_batches_around_it():
     carried = jax.jit(lambda x: jax.lax.fori_loop(0, 3, lambda _, v: function(v), x))(rows)
     assert scale_shape(carried) == (2, 1)
     same(carried, 8 * np.asarray(ROWS))
-    stacked = jax.tree.map(lambda v: jnp.stack([v, 4 * v, v]), rows)
+    stacked = ScaledArray(*(jnp.stack([v, 4 * v, v]) for v in (rows.data, rows.scale)))
     batched = jax.vmap(function)(stacked)
     assert batched.scale.shape == (3, 2, 1)
     same(batched, 2 * np.asarray(stacked))

@@ -57,6 +57,17 @@ for body, aligned in ((equal_scales, False), (unequal_scales, True)):
         got = executable([x / scales[0], scales[0], w / scales[1], scales[1]])
         for i, want in enumerate(expected):
             np.testing.assert_array_equal(got[2 * i] * got[2 * i + 1], want, err_msg=f"{body.__name__}, result {i}")
+
+# In f16 the sum of four data of 40000 is no f16: the power of two comes before the devices' sum, not after it.
+large = jax.shard_map(lambda x: (lax.psum(x, ("a", "b")), lax.psum_scatter(x, ("a", "b"), tiled=True)),
+                      mesh=mesh, in_specs=P(), out_specs=(P(), P(("a", "b"))), check_vma=False)
+data = np.full((8,), 30000, np.float16)
+module = jax.jit(large).lower(data).as_text()
+got = xla.compile(rewrite_module(module))([data, np.float32(2.0**20)])
+for i in (0, 2):
+    value = got[i].astype(np.float64) * got[i + 1].astype(np.float64)
+    assert np.isfinite(got[i]).all(), got
+    np.testing.assert_array_equal(value, 120000 * 2.0**20)
 """
 
 

@@ -465,3 +465,45 @@ func.func public @main(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   %2 = stablehlo.add %x, %1 : tensor<4xbf16>
   return %2 : tensor<4xbf16>
 }""")
+
+
+CLIPPED = """
+func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %low = stablehlo.constant dense<-448.0> : tensor<8xf32>
+  %high = stablehlo.constant dense<448.0> : tensor<8xf32>
+  %0 = stablehlo.maximum %x, %low : tensor<8xf32>
+  %1 = stablehlo.minimum %high, %0 : tensor<8xf32>
+  %2 = stablehlo.convert %1 : (tensor<8xf32>) -> tensor<8xf8E4M3FN>
+  %3 = stablehlo.convert %2 : (tensor<8xf8E4M3FN>) -> tensor<8xf32>
+  return %3 : tensor<8xf32>
+}"""
+
+
+@pytest.mark.parametrize("exponent", [-20, -3, 0, 6])
+def test_a_bound_does_not_decide_the_scale_of_what_it_bounds(exponent: int) -> None:
+    """max(x, -448) was carried at a scale of 256: data of 2^-8, of which FP8 lost most."""
+    data = np.array([1.0, -0.75, 0.5, 1.25, -1.0, 0.875, -2.0, 0.4375], np.float32)
+    rewritten = Rewritten.of(CLIPPED)
+    (result,) = rewritten.run([Split(data, np.float32(2.0**exponent))])
+    assert np.array_equal(recombine(result.data, result.scale), np.clip(data * 2.0**exponent, -448, 448))
+
+
+def test_bounds_of_values_beyond_them() -> None:
+    """Where the scale is larger than the bound, the bound is what is left, exactly."""
+    text = CLIPPED.replace("%3 : tensor<8xf32>\n", "%1 : tensor<8xf32>\n")
+    data = np.array([1.0, -0.75, 0.5, 1.25, -1.0, np.inf, -np.inf, 0.0], np.float32)
+    (result,) = Rewritten.of(text).run([Split(data, np.float32(2.0**100))])
+    assert np.array_equal(recombine(result.data, result.scale), np.clip(data * np.float32(2.0**100), -448, 448))
+
+
+def test_slices_without_elements_of_values_with_shaped_scales() -> None:
+    """JAX's associative scans take such slices; their scale was given the shape [0] or [1] in turns."""
+    check_program("""
+func.func public @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (tensor<0x3xf32>, tensor<1x3xf32>) {
+  %0 = stablehlo.slice %x [0:0, 0:3] : (tensor<2x3xf32>) -> tensor<0x3xf32>
+  %1 = stablehlo.slice %y [2:2, 0:3] : (tensor<2x3xf32>) -> tensor<0x3xf32>
+  %2 = stablehlo.maximum %0, %1 : tensor<0x3xf32>
+  %3 = stablehlo.slice %x [0:1, 0:3] : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  %4 = stablehlo.concatenate %3, %2, dim = 0 : (tensor<1x3xf32>, tensor<0x3xf32>) -> tensor<1x3xf32>
+  return %2, %4 : tensor<0x3xf32>, tensor<1x3xf32>
+}""", options=ScalifyOptions(scale_dims="all=0"), scales=[1.0])  # fmt: skip

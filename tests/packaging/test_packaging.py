@@ -13,6 +13,8 @@ import zipfile
 
 import pytest
 
+from scalify_hlo.versions import OLDEST_JAXLIB, check_jaxlib
+
 ROOT = pathlib.Path(__file__).parents[2]
 PROGRAM = """\
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -90,6 +92,8 @@ def test_sdist_builds_the_same_wheel(source: pathlib.Path, wheel: pathlib.Path, 
     with tarfile.open(build(source, "sdist", tmp_path)) as archive:
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    for needed in ("conftest.py", "tests/support.py", "test/lit/lit.cfg.py", "benchmarks/__init__.py", "examples"):
+        assert (unpacked / needed).exists(), f"{needed}: the tests of the source distribution need it"
     again = build(unpacked, "wheel", tmp_path)
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as second:
         assert sorted(first.namelist()) == sorted(second.namelist())
@@ -137,3 +141,20 @@ def test_bare_checkout(source: pathlib.Path, tmp_path: pathlib.Path):
     assert REWRITTEN in run(command, cwd=source)
     where = run([sys.executable, "-c", "import scalify_hlo; print(scalify_hlo.__file__)"], cwd=source)
     assert where.strip() == str(source / "scalify_hlo" / "__init__.py")
+
+
+@pytest.mark.parametrize("version", ["0.4.30", "0.10.0", "0.10.1"])
+def test_an_older_jaxlib_is_refused(version: str):
+    with pytest.raises(ImportError, match=f"needs jaxlib 0.10.2 or newer, and this is {version}: pip install"):
+        check_jaxlib(version)
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "0.10.2.dev3", "0.11.0", "0.12.0.1", "1.0"])
+def test_newer_ones_are_not(version: str):
+    check_jaxlib(version)
+
+
+def test_the_declared_version_is_the_checked_one():
+    oldest = ".".join(map(str, OLDEST_JAXLIB))
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert {f"jax>={oldest}", f"jaxlib>={oldest}"} <= set(declared)

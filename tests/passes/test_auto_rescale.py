@@ -130,6 +130,12 @@ def test_the_pass_reports_where() -> None:
     assert located and all(re.search(r"training_programs.py:\d+", where) for where in located)
 
 
+def test_a_program_without_a_backward_pass_stays_as_it_is() -> None:
+    text, remarks = rescale(forward_text(), AutoRescale(places=("branches", "scores", "logits", "gradients")))
+    assert "scalify" not in text
+    assert "nothing is rescaled: the module has no gradient" in remarks[0].message
+
+
 @pytest.mark.parametrize(
     ("options", "text", "message"),
     [
@@ -139,7 +145,6 @@ def test_the_pass_reports_where() -> None:
             "unknown place 'layers'; known are branches, scores, logits, gradients",
         ),
         (AutoRescale(statistic="l3"), STEP, "unknown statistic 'l3'; known are l2, max"),  # type: ignore[arg-type]
-        (AutoRescale(), forward_text(), "the module has no backward pass: there is no gradient to rescale"),
     ],
 )
 def test_mistakes_get_one_line(options: AutoRescale, text: str, message: str) -> None:

@@ -26,9 +26,9 @@ def convert(text: str, options: FP8Dots | None = None) -> tuple[str, list[Diagno
 
 
 def formats(text: str) -> collections.Counter[tuple[str, str]]:
-    """How many products there are of each pair of FP8 operand types."""
+    """How many products there are of each pair of FP8 operand types, E5M2 first: either operand is the left one."""
     found = re.findall(r"dot_general .*: \(tensor<[\dx]*x(f8\w+)>, tensor<[\dx]*x(f8\w+)>\)", text)
-    return collections.Counter(found)
+    return collections.Counter((max(pair), min(pair)) for pair in found)
 
 
 DOT = """

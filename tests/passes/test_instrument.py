@@ -11,7 +11,8 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.measure import measure
-from scalify_hlo.health import TensorHealth, read_health, report_html, table
+from scalify_hlo.health import TensorHealth, read_health, summary, table
+from scalify_hlo.health_html import report_html
 from scalify_hlo.health_layout import BINS, FIRST_EXPONENT
 from scalify_hlo.marks import ScaledTensor, mark_tensors
 from scalify_hlo.options import ScalifyOptions
@@ -242,6 +243,7 @@ def test_report_shows_every_tensor_before_and_after() -> None:
     text = table(after)
     assert text.splitlines()[0].split() == [
         "tensor",
+        "type",
         "elements",
         "rms",
         "amax",
@@ -251,10 +253,32 @@ def test_report_shows_every_tensor_before_and_after() -> None:
         "overflow",
     ]
     assert len(text.splitlines()) == len(after) + 1
+    assert summary(after).startswith(f"{len(after)} tensors: 0 out of range")
     page = report_html(after, before, title="a <loop>")
     assert "a &lt;loop&gt;" in page and page.count("<tr") == len(after) + 1
     assert 'class="before"' in page and 'class="after"' in page
     assert 'class="before"' not in report_html(after)
+
+
+@pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2", "f16", "bf16", "f32"])
+def test_gaussian_data_of_unit_size_are_well(element: str) -> None:
+    """Of E4M3, 1.2% of them are below the smallest normal number: no loss of that tensor."""
+    x = np.random.default_rng(0).standard_normal(2**14).astype(np.float32)
+    for power, verdict in ((0, "good"), (-3, "bad" if element == "f8E4M3FN" else "good")):
+        with make_context():
+            module = ir.Module.parse(negated("f32", x.size))
+            (found,) = measure(module, Instrument(format=element, histogram=False), values=[x * np.float32(2.0**power)])
+        assert found.verdict == verdict, (element, power, found)
+        assert (found.element, found.format) == ("f32", element)
+
+
+def test_verdicts() -> None:
+    def of(element: str, exponent: float, overflow: float = 0.0) -> str:
+        return TensorHealth("", 1, 4.0**exponent, 1, 0, 0, overflow, 1, (), "", element, element).verdict
+
+    assert [of("f16", e) for e in (-9, -7, 0, 7, 9)] == ["far", "good", "good", "good", "far"]
+    assert [of("f32", e) for e in (-60, 60)] == ["good", "good"]
+    assert of("f32", 0, overflow=0.1) == "bad"
 
 
 @pytest.mark.parametrize(

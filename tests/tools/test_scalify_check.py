@@ -50,7 +50,7 @@ def check(capsys: pytest.CaptureFixture[str]) -> Check:
 
     def run(*arguments: str | pathlib.Path) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as ended:
-            main.main(args=[str(argument) for argument in arguments], prog_name="scalify-check")
+            main.run([str(argument) for argument in arguments])
         captured = capsys.readouterr()
         assert "Traceback" not in captured.err
         return int(ended.value.code or 0), captured.out, captured.err

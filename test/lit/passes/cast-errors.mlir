@@ -1,11 +1,9 @@
 // A user's mistakes get one line each.
-// RUN: not scalify-opt %s --scalify-cast=precision=fp16-state -o %t 2>&1 | FileCheck %s --check-prefix=FORWARD
 // RUN: not scalify-opt %s --scalify-cast=compute=f12 -o %t 2>&1 | FileCheck %s --check-prefix=TYPE
 // RUN: not scalify-opt %s --scalify-cast=parameter-names=weights* -o %t 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not scalify-opt %s --scalify-fp8-dots=target=a100 -o %t 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not scalify-opt %s --scalify-instrument=include=nothing* -o %t 2>&1 | FileCheck %s --check-prefix=TENSOR
 
-// FORWARD-LABEL: error: scalify-cast: the state is to change its type, but the module has no backward pass
 // TYPE-LABEL: error: unknown type 'f12' for compute; known are f32, bf16, f16
 // NAME-LABEL: error: scalify-cast: parameter-names 'weights*' matches no argument
 // TARGET-LABEL: error: NVIDIA A100-SXM4-80GB has no FP8 matrix units

@@ -1,6 +1,6 @@
 // What is known of the size of data: zeros put beside or around them count, and values that leave room for each other,
 // as the gradients of slices do, add up to a full tensor.
-// RUN: scalify-opt --split-input-file --print-rules %s | FileCheck %s
+// RUN: scalify-opt --no-vector-scales --split-input-file --print-rules %s | FileCheck %s
 
 // CHECK-LABEL: func.func @gradient_of_slices(
 // CHECK-COUNT-3: stablehlo.pad {{.*}}rms=0.577
@@ -81,4 +81,17 @@ func.func @terms(%x: tensor<4x8xf16>, %a: tensor<4x8xf16>, %b: tensor<4x8xf16>, 
   %2 = stablehlo.add %1, %c : tensor<4x8xf16>
   %3 = stablehlo.add %2, %d : tensor<4x8xf16>
   return %3 : tensor<4x8xf16>
+}
+
+// -----
+
+// One of 16 labels is the right one: 1/4, not the root of half of the elements.
+// CHECK-LABEL: func.func @one_hot(
+// CHECK: stablehlo.multiply {{.*}}rms=0.25"
+func.func @one_hot(%x: tensor<4x16xf32>, %labels: tensor<4x16xi32>) -> tensor<4x16xf32> {
+  %0 = stablehlo.iota dim = 1 : tensor<4x16xi32>
+  %1 = stablehlo.compare EQ, %labels, %0 : (tensor<4x16xi32>, tensor<4x16xi32>) -> tensor<4x16xi1>
+  %2 = stablehlo.convert %1 : (tensor<4x16xi1>) -> tensor<4x16xf32>
+  %3 = stablehlo.multiply %x, %2 : tensor<4x16xf32>
+  return %3 : tensor<4x16xf32>
 }

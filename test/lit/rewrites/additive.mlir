@@ -43,7 +43,7 @@ func.func public @add_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3
 
 // CHECK-LABEL: func.func public @add_of_a_constant(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<7.812500e-03> : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<7.500000e-01> : tensor<3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
@@ -89,7 +89,7 @@ func.func public @add_of_a_constant_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>
 // CHECK-LABEL: func.func public @add_of_a_guard(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765625E-4> : tensor<3x4xf32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.52587891E-5> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765625E-4> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf32>
 // CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765625E-4> : tensor<3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[VARG1]] : tensor<f32>
@@ -139,7 +139,7 @@ func.func public @add_of_a_guard_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 // CHECK-LABEL: func.func public @add_of_a_large_constant(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.024000e+03> : tensor<3x4xf32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.120000e+02> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.9765625> : tensor<3x4xf32>
 // CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+03> : tensor<3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[VARG1]] : tensor<f32>
@@ -307,7 +307,7 @@ func.func public @subtract_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (ten
 
 // CHECK-LABEL: func.func public @subtract_from_one(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.562500e-02> : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>

@@ -1,0 +1,96 @@
+"""Shardings of scaled arrays: a tree of shardings written for plain arrays, as one for trees with ScaledArrays."""
+
+# jax and numpy are annotated in part only.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+from scalify_hlo.frontend.scaled_array import ScaledArray, is_scaled
+
+
+def scaled_shardings(shardings: Any, like: Any) -> Any:
+    """The shardings of a tree in which some leaves are ScaledArrays.
+
+    shardings: a tree of `NamedSharding`, `PartitionSpec` or other shardings, or None, written for the plain arrays; it
+        may be a prefix of `like`, as for `jax.jit`.
+    like: a tree of arrays or `jax.ShapeDtypeStruct`, ScaledArray leaves included.
+
+    Returns a tree of the structure of `like`, with ScaledArray(sharding of the data, sharding of the scale) for each
+    ScaledArray: the scale is sharded along the dimensions in which it has as many numbers as the data, and replicated
+    along all others; one of rank 0 is replicated. What it returns is meant for `jax.device_put`, the `in_shardings` and
+    `out_shardings` of `jax.jit`, and `jax.lax.with_sharding_constraint`. Raises ValueError where `shardings` is no
+    prefix of `like`.
+    """
+    return jax.tree.map(
+        lambda sharding, part: jax.tree.map(lambda leaf: _of_leaf(sharding, leaf), part, is_leaf=is_scaled),
+        shardings, like, is_leaf=_is_sharding,
+    )  # fmt: skip
+
+
+class ShardedFunction:
+    """`jax.jit` with shardings written for plain arrays: compiled once for each structure of the arguments."""
+
+    def __init__(self, fun: Callable[..., Any], jit_arguments: dict[str, Any], in_shardings: Any, out_shardings: Any):
+        self.__wrapped__ = fun
+        self._jit_arguments = jit_arguments
+        self._in_shardings = in_shardings
+        self._out_shardings = out_shardings
+        self._by_structure: dict[Any, Any] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._jitted(args, kwargs)(*args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """As of a `jax.jit` function."""
+        return self._jitted(args, kwargs).lower(*args, **kwargs)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """As of a `jax.jit` function."""
+        return self._jitted(args, kwargs).trace(*args, **kwargs)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """As of a `jax.jit` function."""
+        return self._jitted(args, kwargs).eval_shape(*args, **kwargs)
+
+    def _jitted(self, args: Any, kwargs: Any) -> Any:
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        key = tree, tuple(np.shape(leaf) for leaf in leaves)
+        if key not in self._by_structure:
+            given = dict(self._jit_arguments)
+            plain = jax.jit(self.__wrapped__, **given)
+            if self._in_shardings is not None:
+                given["in_shardings"] = scaled_shardings(self._in_shardings, args)
+            if self._out_shardings is not None:
+                given["out_shardings"] = scaled_shardings(self._out_shardings, plain.eval_shape(*args, **kwargs))
+            self._by_structure[key] = jax.jit(self.__wrapped__, **given)
+        return self._by_structure[key]
+
+
+def _is_sharding(x: Any) -> bool:
+    return x is None or isinstance(x, jax.sharding.Sharding | PartitionSpec)
+
+
+def _of_leaf(sharding: Any, leaf: Any) -> Any:
+    return ScaledArray(sharding, _of_scale(sharding, leaf)) if is_scaled(leaf) else sharding
+
+
+def _of_scale(sharding: Any, leaf: Any) -> Any:
+    if isinstance(sharding, NamedSharding):
+        spec = _spec(sharding.spec, leaf)
+        return NamedSharding(sharding.mesh, spec, memory_kind=sharding.memory_kind)
+    return _spec(sharding, leaf) if isinstance(sharding, PartitionSpec) else sharding
+
+
+def _spec(spec: PartitionSpec, leaf: Any) -> PartitionSpec:
+    data, scale = np.shape(leaf.data), np.shape(leaf.scale)
+    if not scale:
+        return PartitionSpec()
+    axes = [*spec, *[None] * (len(data) - len(spec))]
+    return PartitionSpec(*(a if n == m else None for a, n, m in zip(axes, scale, data, strict=True)))

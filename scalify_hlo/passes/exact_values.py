@@ -1,0 +1,90 @@
+"""Values of which a narrow type would lose what is read of them: those whose logarithm is taken, what lies inside a
+function that is written out, and what is computed of the optimiser's values alone.
+"""
+
+from collections.abc import Mapping
+
+from scalify_hlo.analysis.calls import CallGraph, terminator
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.carriers import before_carriers
+from scalify_hlo.passes import precision_kinds as kinds
+from scalify_hlo.passes.held_values import Held
+from scalify_hlo.recognition.expansions import Expansion, find_expansions
+
+
+class ExactValues:
+    """What is known of the blocks noted so far: a caller's before those of the functions that it calls."""
+
+    def __init__(self, calls: CallGraph, update: set[ir.Value]):
+        """update: what the optimiser computes elementwise."""
+        self.calls = calls
+        self.update = update
+        self.derived: set[ir.Value] = set()  # of the update alone
+        # Gradients, arguments that are the optimiser's own, and what is computed of these alone.
+        self.state: set[ir.Value] = set()
+        self.logged: set[ir.Value] = set()
+        self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
+
+    def note(self, block: ir.Block) -> None:
+        """Look at the operations of a block, before any of them changes."""
+        operations = [op.operation for op in block.operations]
+        for op in reversed(operations):
+            self._note_logged(op)
+        for expansion in find_expansions(operations):
+            self.written_out |= dict.fromkeys(expansion.members, expansion)
+
+    def _note_logged(self, op: ir.Operation) -> None:
+        """Mark the values of which logarithms are taken, by way of elementwise operations: they spread over the whole
+        range of exponents.
+
+        # log(1e-20) = -46, and log(0) = -inf where f16 has rounded 1e-20 to 0
+        """
+        elementwise = op.name in kinds.ELEMENTWISE and op.name not in kinds.BOUNDED
+        passes_on = elementwise or op.name in kinds.MOVEMENT
+        if op.name == "stablehlo.log" or (passes_on and any(value in self.logged for value in op.results)):
+            self.logged.update(op.operands)
+        body = self.calls.callee_body(op)
+        if body is not None:
+            returned = terminator(body).operands
+            self.logged.update(v for v, r in zip(returned, op.results, strict=False) if r in self.logged)
+
+    def read_whole(self, value: ir.Value) -> bool:
+        """Whether a value is wanted as it is, and not as a narrow type stores it.
+
+        It is by a function that is written out, as by the one operation that the function stands for.
+        """
+        if value in self.logged:
+            return True
+        readers = [self.written_out.get(use.owner.operation) for use in value.uses]
+        return bool(readers) and readers[0] is not None and all(reader is readers[0] for reader in readers)
+
+    def is_derived(self, value: ir.Value) -> bool:
+        """Whether a value is computed by the optimiser, or of what is."""
+        computed = before_carriers(value)  # state behind a sharding constraint is state
+        return value in self.derived or (value in self.update and not isinstance(computed.owner, ir.Block))
+
+    def note_derived(self, op: ir.Operation, held: Mapping[ir.Value, Held]) -> bool:
+        """Note whether an operation is the optimiser's, though none on the way from state to state elementwise.
+
+        Of the model it reads the update, state and gradients alone: a momentum that is made orthogonal, the root of a
+        statistic.
+        These are iterations of matrix polynomials whose terms cancel, and small beside the model's products.
+        """
+        operands = [value for value in op.operands if value in held]
+        derived = [self.is_derived(value) for value in operands]
+        others = [value for value, known in zip(operands, derived, strict=True) if not known]
+        if any(held[value].from_model and value not in self.state for value in others):
+            return False
+        if any(derived):
+            self.derived.update(op.results)
+        elif any(value in self.state for value in others):
+            self.state.update(op.results)
+        return any(derived)
+
+    def hand_on(self, values: list[ir.Value], places: list[ir.Value]) -> None:
+        """Note that places (arguments of a function or of a loop's body, results) have values, one each."""
+        for value, place in zip(values, places, strict=True):
+            if self.is_derived(value):
+                self.derived.add(place)
+            elif value in self.state:
+                self.state.add(place)

@@ -1,0 +1,77 @@
+"""Markers that passes put into a program, and what they measure to choose a scale."""
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.manual import collective_attributes, group_count
+from scalify_hlo.passes import emission as emit
+from scalify_hlo.types import tensor_info
+
+
+def magnitude(x: ir.Value, statistic: str, groups: ir.Attribute | None = None) -> ir.Value:
+    """f32 scalar: the root mean square or the largest magnitude, of all devices' data in per-device code."""
+    if statistic == "max":
+        return _over_devices(emit.reduce(emit.op("abs", x.type, x), "maximum", 0.0), "maximum", groups)
+    total = _over_devices(emit.reduce(emit.op("multiply", x.type, x, x), "add", 0.0), "add", groups)
+    size = max(tensor_info(x.type).size, 1) * (1 if groups is None else group_count(groups))
+    mean = emit.op("divide", total.type, total, emit.splat(total.type, float(size)))
+    return emit.op("sqrt", mean.type, mean)
+
+
+def _over_devices(number: ir.Value, name: str, groups: ir.Attribute | None) -> ir.Value:
+    """A scalar combined over the devices that run the code: then they agree on a scale, and need not meet again."""
+    if groups is None:
+        return number
+    reduce = ir.Operation.create(
+        "stablehlo.all_reduce", [number.type], [number], collective_attributes(groups), regions=1
+    )
+    location = ir.Location.current
+    body = reduce.regions[0].blocks.append(number.type, number.type, arg_locs=[location] * 2)
+    with ir.InsertionPoint(body):
+        ir.Operation.create("stablehlo.return", [], [emit.op(name, number.type, *body.arguments)])
+    return reduce.results[0]
+
+
+def power_of_two(x: ir.Value) -> ir.Value:
+    """f32 scalar: the largest power of two not above x; 1 where x is 0, infinite or NaN."""
+    scalar, integer = x.type, emit.tensor_type((), "i32")
+    bits = emit.op("bitcast_convert", integer, x)
+    power = emit.op("bitcast_convert", scalar, emit.op("and", integer, bits, emit.integer_splat(integer, 0x7F800000)))
+    predicate = emit.tensor_type((), "i1")
+    positive = emit.compare(power, emit.splat(scalar, 0.0), "GT")
+    finite = emit.op("is_finite", predicate, power)
+    usable = emit.op("and", predicate, positive, finite)
+    return emit.op("select", scalar, usable, power, emit.splat(scalar, 1.0))
+
+
+def marker(module: ir.Module, name: str, operands: list[ir.Value], results: list[ir.Type]) -> list[ir.Value]:
+    """A marker composite; without scales its meaning is the identity (and a scale of 1)."""
+    symbol = _decomposition(module, name, [value.type for value in operands], results)
+    attributes = {
+        "name": ir.StringAttr.get(name),
+        "decomposition": ir.FlatSymbolRefAttr.get(symbol),
+        "composite_attributes": ir.DictAttr.get({}),
+    }
+    return list(ir.Operation.create("stablehlo.composite", results, operands, attributes).results)
+
+
+def _decomposition(module: ir.Module, name: str, arguments: list[ir.Type], results: list[ir.Type]) -> str:
+    taken = {
+        ir.StringAttr(op.attributes["sym_name"]).value for op in module.body.operations if "sym_name" in op.attributes
+    }
+    stem = name.replace(".", "_")
+    symbol = next(f"{stem}_{i}" for i in range(len(taken) + 1) if f"{stem}_{i}" not in taken)
+    function = ir.Operation.create(
+        "func.func",
+        attributes={
+            "sym_name": ir.StringAttr.get(symbol),
+            "sym_visibility": ir.StringAttr.get("private"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results)),
+        },
+        regions=1,
+        ip=ir.InsertionPoint(module.body),
+    )
+    location = ir.Location.current
+    block = ir.Block.create_at_start(function.regions[0], arguments, [location] * len(arguments))
+    with ir.InsertionPoint(block):
+        returned = [block.arguments[0], *(emit.splat(type_, 1.0) for type_ in results[1:])]
+        ir.Operation.create("func.return", [], returned)
+    return symbol

@@ -1,0 +1,142 @@
+"""What this package relies on in a module beyond what MLIR's verifier checks, found wrong in one place.
+
+- Discardable attributes (`jax.result_info`, `tf.aliasing_output`, `scalify.*` ...) are any attribute to the verifier:
+  a table says the kind of each that is read here.
+- Functions may not call themselves, directly or through others: StableHLO has no recursion, and XLA inlines calls.
+- A function that is called has a body, and a marker the operands and results of its meaning.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from scalify_hlo.analysis.calls import callee_name
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+
+_NUMBER, _TEXT, _NUMBERS = "an integer", "a string", "an array of i64"
+_KINDS: dict[str, type[ir.Attribute]] = {
+    _NUMBER: ir.IntegerAttr,
+    _TEXT: ir.StringAttr,
+    _NUMBERS: ir.DenseI64ArrayAttr,
+}
+_OF_MODULES = {"mhlo.num_partitions": _NUMBER, "mhlo.num_replicas": _NUMBER}
+_OF_FUNCTIONS = {"scalify.composite": _TEXT, "scalify.plain_results": _NUMBER}
+_OF_VALUES = {
+    "jax.result_info": _TEXT,
+    "mhlo.sharding": _TEXT,
+    "scalify.role": _TEXT,
+    "scalify.scale_shape": _NUMBERS,
+    "tf.aliasing_output": _NUMBER,
+}
+# Markers, and how many operands (from the last) and results they have at least.
+_MARKERS = {"scalify.set_scaling": (2, 1), "scalify.get_data_and_scale": (1, 2), "scalify.stop_scaling": (1, 1)}
+
+
+def check_preconditions(module: ir.Module) -> None:
+    """Raise a ScalifyError that names everything wrong in `module`, with its location."""
+    errors: list[Diagnostic] = []
+    top = module.operation
+    _check_kinds("the module", top.attributes, _OF_MODULES, top.location, errors)
+    functions: dict[str, ir.Operation] = {}
+    for op in module.body.operations:
+        if op.operation.name == "func.func":
+            functions[ir.StringAttr(op.attributes["sym_name"]).value] = op.operation
+    for name, function in functions.items():
+        _check_function(name, function, errors)
+    if errors:
+        raise ScalifyError(errors)
+    calls: dict[str, list[ir.Operation]] = {}
+    for name, function in functions.items():
+        calls[name] = _calls(function)
+        for call in calls[name]:
+            _check_call(call, functions, errors)
+    errors += _recursion(calls)
+    if errors:
+        raise ScalifyError(errors)
+
+
+def _check_function(name: str, function: ir.Operation, errors: list[Diagnostic]) -> None:
+    _check_kinds(f"function @{name}", function.attributes, _OF_FUNCTIONS, function.location, errors)
+    blocks = function.regions[0].blocks
+    arguments: Sequence[ir.Value] = list(blocks[0].arguments) if len(blocks) else ()
+    for key, what in (("arg_attrs", "argument"), ("res_attrs", "result")):
+        if key not in function.attributes:
+            continue
+        for i, attributes in enumerate(ir.ArrayAttr(function.attributes[key])):
+            location = arguments[i].location if what == "argument" and arguments else function.location
+            _check_kinds(f"{what} {i} of @{name}", ir.DictAttr(attributes), _OF_VALUES, location, errors)
+
+
+def _check_kinds(
+    owner: str,
+    attributes: Any,
+    kinds: dict[str, str],
+    location: ir.Location,
+    errors: list[Diagnostic],
+) -> None:
+    for name, kind in kinds.items():
+        if name in attributes and not isinstance(attributes[name], _KINDS[kind]):
+            message = f"attribute '{name}' of {owner} is {attributes[name]}; it must be {kind}"
+            errors.append(Diagnostic(message, describe_location(location)))
+
+
+def _calls(function: ir.Operation) -> list[ir.Operation]:
+    """The calls and composites inside a function."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if callee_name(op) is not None:
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found
+
+
+def _check_call(call: ir.Operation, functions: dict[str, ir.Operation], errors: list[Diagnostic]) -> None:
+    name = callee_name(call) or ""
+    function = functions.get(name)
+    where = describe_location(call.location)
+    if function is None:
+        errors.append(Diagnostic(f"@{name} is called, and the module has no function of that name", where))
+        return
+    if not len(function.regions[0].blocks):
+        errors.append(Diagnostic(f"function @{name} is called and has no body; give a definition", where))
+        return
+    marker = None
+    if call.name == "stablehlo.composite":
+        marker = ir.StringAttr(call.attributes["name"]).value
+    elif "scalify.composite" in function.attributes:
+        marker = ir.StringAttr(function.attributes["scalify.composite"]).value
+    operands, results = _MARKERS.get(marker or "", (0, 0))
+    if len(call.operands) < operands or len(call.results) < results:
+        message = f"marker '{marker}' needs {operands} operands and {results} results or more"
+        errors.append(Diagnostic(f"{message}; this has {len(call.operands)} and {len(call.results)}", where))
+
+
+def _recursion(calls: dict[str, list[ir.Operation]]) -> Iterator[Diagnostic]:
+    """An error for the first call that leads back to a function that is being called."""
+    finished: set[str] = set()
+    for root in calls:
+        if root in finished:
+            continue
+        active, on_path = [root], {root}
+        pending = [iter(calls[root])]
+        while active:
+            call = next(pending[-1], None)
+            if call is None:
+                on_path.discard(active[-1])
+                finished.add(active.pop())
+                pending.pop()
+                continue
+            callee = callee_name(call)
+            if callee is None or callee not in calls or callee in finished:
+                continue
+            if callee in on_path:
+                path = " -> ".join("@" + name for name in [*active[active.index(callee) :], callee])
+                message = f"recursive functions are not supported: {path}"
+                yield Diagnostic(message, describe_location(call.location))
+                return
+            active.append(callee)
+            on_path.add(callee)
+            pending.append(iter(calls[callee]))

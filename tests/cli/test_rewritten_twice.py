@@ -1,0 +1,51 @@
+"""A program that carries data * scale already is left as it is: its scales are not scaled."""
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import pytest
+
+import scalify_hlo
+from scalify_hlo.diagnostics import Diagnostic
+from tests.cli.conftest import PROGRAM, Run
+
+TWO = """\
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %y : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("--args=1",), ("--plain-results",), ("--scale-dtype=e8m0",)], ids=str)
+def test_the_second_rewriting_changes_nothing(opt: Run, flags: tuple[str, ...]):
+    once = opt(*flags, stdin=TWO).output
+    twice = opt(stdin=once)
+    assert twice.output == once
+    assert "remark: this program carries data * scale already" in twice.stderr
+
+
+def test_more_arguments_cannot_be_scaled_later(opt: Run):
+    once = opt("--args=0", stdin=TWO).output
+    line = opt("--args=2", stdin=once).error_line()
+    assert "this program is rewritten already" in line
+    assert "rewrite the original instead" in line
+
+
+def test_nor_can_its_precision_be_chosen_later(opt: Run):
+    once = opt(stdin=PROGRAM).output
+    assert "carries data * scale already: cast the original" in opt("--precision=fp16", stdin=once).error_line()
+
+
+def test_exported():
+    def double(x: jax.Array) -> jax.Array:
+        return 2 * x
+
+    exported = jax.export.export(jax.jit(double), platforms=["cpu"])(jnp.ones(4))
+    once = scalify_hlo.scalify_exported(exported)
+    remarks: list[Diagnostic] = []
+    assert scalify_hlo.scalify_exported(once, remarks=remarks) is once
+    with pytest.raises(scalify_hlo.ScalifyError, match="rewritten already"):
+        scalify_hlo.scalify_exported(once, [1])
+    with pytest.raises(scalify_hlo.ScalifyError, match="rewritten already"):
+        scalify_hlo.scalify_exported(once, precision="fp16")

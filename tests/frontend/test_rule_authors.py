@@ -1,0 +1,106 @@
+"""What the author of a scale rule gets wrong is said by name, not by wrong values."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scalify_hlo.rewrites.custom_calls import TARGETS, custom_call
+
+import scalify_hlo as sc
+from scalify_hlo import registry
+from scalify_hlo.foreign_rules import UnknownOperationError
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of the table of rules, which the test may change."""
+    monkeypatch.setattr(registry, "_rules", dict(registry.rules()))
+
+
+def _replaced(op: str, function, family="additive"):
+    return registry.rule(op, family=family, law="x", scale="x", replace=True)(function)
+
+
+def _nothing(r):
+    del r
+
+
+def test_rule_that_returns_a_plain_array():
+    @sc.custom_scale
+    def twice(x):
+        return x * 2
+
+    @twice.defscale
+    def _(x):
+        return x.data * 2
+
+    x = sc.scaled_array(np.float16([1, 3]), 8.0)
+    with pytest.raises(TypeError, match="scale rule of 'twice' returns a plain array"):
+        sc.scalify(twice)(x)
+    with pytest.raises(TypeError, match="scale rule of 'twice' returns a plain array"):
+        twice(x)
+
+
+def test_rule_with_other_parameters():
+    @sc.custom_scale
+    def shifted(x, *, by):
+        return x + by
+
+    with pytest.raises(TypeError, match="must take the arguments of the function"):
+        shifted.defscale(lambda x: x)
+    with pytest.raises(TypeError, match="must take the arguments of the function"):
+        shifted.defscale(lambda x, y, *, by: x + y + by)
+    shifted.defscale(lambda x, *, by: sc.ScaledArray(x.data + by, x.scale))
+
+
+@pytest.mark.usefixtures("table")
+def test_rule_for_an_operation_that_does_not_exist():
+    with pytest.raises(UnknownOperationError, match=r"'stablehlo\.mulitply'.*stablehlo\.multiply"):
+        _replaced("mulitply", _nothing)
+    assert "stablehlo.mulitply" not in registry.rules()
+    # Operations of dialects that this package does not know are taken.
+    _replaced("mine.operation", _nothing)
+
+
+@pytest.mark.usefixtures("table")
+def test_rule_that_declares_no_result():
+    def forgets(r):
+        r.set_operand(0, r.scaled(0).data)
+        r.set_operand(1, r.scaled(1).data)
+
+    _replaced("multiply", forgets)
+    x = sc.scaled_array(np.float32([1, 3]), 8.0)
+    with pytest.raises(sc.ScalifyError, match=r"rule of stablehlo\.multiply \(.*\) declares no scale for float result"):
+        sc.scalify(lambda x: x * x)(x)
+
+
+@pytest.mark.usefixtures("table")
+def test_rule_of_a_predicate_needs_no_scale():
+    _replaced("sign", lambda r: r.set_operand(0, r.scaled(0).data), family="predicate")
+    x = sc.scaled_array(np.float32([-1, 3]), 8.0)
+    np.testing.assert_array_equal(np.asarray(sc.scalify(jnp.sign)(x)), [-1, 1])
+
+
+@pytest.mark.usefixtures("table")
+def test_rule_that_raises():
+    def raises(r):
+        raise KeyError("boom", r.name)
+
+    _replaced("add", raises)
+    with pytest.raises(sc.ScalifyError, match=r"rule of stablehlo\.add \(.*\) raised KeyError: .*boom") as caught:
+        sc.scalify(lambda x: x + x)(sc.scaled_array(np.float32([1, 3]), 8.0))
+    assert caught.value.diagnostics[0].location
+
+
+def test_custom_call_rule_is_checked_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(TARGETS, "test.call", None)
+
+    @custom_call("test.call")
+    def forgets(r):
+        r.set_operand(0, r.scaled(0).data)
+
+    text = """func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+      %0 = stablehlo.custom_call @test.call(%x) : (tensor<3xf32>) -> tensor<3xf32>
+      return %0 : tensor<3xf32>
+    }"""
+    with pytest.raises(sc.ScalifyError, match="declares no scale"):
+        sc.rewrite_module(text)

@@ -1,0 +1,98 @@
+"""Values that f16 cannot store as they are read: far starts of running maxima, arguments of logarithms, written-out
+functions.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import scalify_hlo as sc
+
+_RNG = np.random.default_rng(0)
+
+
+def _normal(*shape: int) -> np.ndarray:
+    return _RNG.standard_normal(shape).astype(np.float32)
+
+
+def _attention_by_blocks(start: float) -> Callable[..., jax.Array]:
+    """Keys and values block by block: the largest score so far, the denominator, the sum."""
+
+    def attention(q: jax.Array, keys: jax.Array, values: jax.Array) -> jax.Array:
+        def block(carried: tuple[jax.Array, ...], kv: tuple[jax.Array, jax.Array]) -> tuple[Any, None]:
+            largest, denominator, total = carried
+            scores = q @ kv[0].T
+            found = jnp.maximum(largest, scores.max(-1))
+            weights, before = jnp.exp(scores - found[:, None]), jnp.exp(largest - found)
+            return (found, denominator * before + weights.sum(-1), total * before[:, None] + weights @ kv[1]), None
+
+        n = q.shape[0]
+        zeros = jnp.zeros((n, values.shape[-1]))
+        (_, denominator, total), _ = jax.lax.scan(block, (jnp.full(n, start), jnp.zeros(n), zeros), (keys, values))
+        return total / denominator[:, None]
+
+    return attention
+
+
+def _decaying_average(start: float) -> Callable[..., jax.Array]:
+    """RWKV's recurrence: numerator, denominator and the largest exponent so far."""
+
+    def average(decay: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        def body(carried: tuple[jax.Array, ...], kv: tuple[jax.Array, jax.Array]) -> tuple[Any, jax.Array]:
+            a, b, largest = carried
+            found = jnp.maximum(largest, kv[0])
+            old, new = jnp.exp(largest - found), jnp.exp(kv[0] - found)
+            result = (old * a + new * kv[1]) / (old * b + new)
+            found = jnp.maximum(largest + decay, kv[0])
+            old, new = jnp.exp(largest + decay - found), jnp.exp(kv[0] - found)
+            return (old * a + new * kv[1], old * b + new, found), result
+
+        zeros = jnp.zeros(k.shape[1:])
+        return jax.lax.scan(body, (zeros, zeros, jnp.full(k.shape[1:], start)), (k, v))[1]
+
+    return average
+
+
+def _check(fun: Callable[..., jax.Array], arguments: tuple[np.ndarray, ...], precision: str) -> None:
+    expected = np.asarray(jax.jit(fun)(*arguments))
+    found = np.asarray(sc.scalify(fun, precision=precision)(*sc.as_scaled_array(arguments)))
+    assert np.linalg.norm(found - expected) <= 4e-3 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("start", [float(np.finfo(np.float32).min), -1e30, -1e9, -np.inf])
+def test_running_maximum_that_starts_far_below(start: float) -> None:
+    _check(_attention_by_blocks(start), (_normal(8, 16), _normal(3, 8, 16), _normal(3, 8, 16)), "fp16")
+    if start > -np.inf:  # -inf - -inf is NaN in f32 too
+        _check(_decaying_average(start), (-np.exp(_normal(12)), _normal(8, 12), _normal(8, 12)), "fp16")
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        jax.scipy.stats.norm.logcdf,
+        lambda x: jnp.log(jnp.exp(-3 * jnp.abs(x)) + 1e-12),
+        lambda x: jnp.log(jnp.abs(jnp.prod(x[..., :4] * 0.05, axis=-1)) + 1e-30),
+        lambda x: jax.lax.erf_inv(jnp.tanh(x)),
+        lambda x: jax.scipy.special.digamma(jnp.abs(x) + 0.5),
+    ],
+    ids=["log of a distribution's tail", "log of exponentials", "log of a product", "erf_inv", "digamma"],
+)
+@pytest.mark.parametrize("door", ["process", "exported"])
+def test_logarithms_and_functions_written_out(fun: Callable[[jax.Array], jax.Array], door: str) -> None:
+    def apply(w: jax.Array, x: jax.Array) -> jax.Array:
+        return fun(x @ w)
+
+    arguments = _normal(32, 32) / 8, np.clip(_normal(8, 32) * 3, -6, 6)
+    if door == "process":
+        _check(apply, arguments, "fp16")
+        return
+    exported = jax.export.export(jax.jit(apply))(*arguments)
+    scaled = sc.scalify_exported(exported, precision="fp16")
+    leaves = sc.as_scaled_array(arguments)
+    expected = np.asarray(exported.call(*arguments))
+    found = np.asarray(scaled.call(*leaves))
+    assert np.linalg.norm(found - expected) <= 4e-3 * np.linalg.norm(expected)

@@ -1,0 +1,93 @@
+"""Matrix products of the optimiser, which read the update and gradients alone, are in f32 like its other arithmetic."""
+
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import scalify_hlo as sc
+
+_Tree = dict[str, Any]
+
+
+def _orthogonalised(m: jax.Array, loop: bool) -> jax.Array:
+    """Newton and Schulz's iteration, as Muon has it."""
+
+    def iterate(x: jax.Array) -> jax.Array:
+        a = x @ x.T
+        return 3.4445 * x + (-4.775 * a + 2.0315 * a @ a) @ x
+
+    x = m / (jnp.linalg.norm(m) + 1e-7)
+    if loop:
+        return jax.lax.fori_loop(0, 5, lambda _, x: iterate(x), x)
+    for _ in range(5):
+        x = iterate(x)
+    return x
+
+
+def _loss(parameters: _Tree, x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.mean((jnp.tanh(x @ parameters["a"]) @ parameters["b"] - y) ** 2)
+
+
+def _step(state: _Tree, x: jax.Array, y: jax.Array, loop: bool) -> tuple[_Tree, jax.Array]:
+    loss, gradients = jax.value_and_grad(_loss)(state["p"], x, y)
+    moments = {k: 0.9 * state["m"][k] + 0.1 * g for k, g in gradients.items()}
+    directions = {k: _orthogonalised(0.9 * m + 0.1 * gradients[k], loop) for k, m in moments.items()}
+    parameters = {k: w - 0.02 * directions[k] for k, w in state["p"].items()}
+    return {"p": parameters, "m": moments}, loss
+
+
+def _start() -> _Tree:
+    rng = np.random.default_rng(0)
+    p = {"a": rng.standard_normal((16, 32)) / 4, "b": rng.standard_normal((32, 8)) / 6}
+    p = {k: w.astype(np.float32) for k, w in p.items()}
+    return {"p": p, "m": {k: np.zeros_like(w) for k, w in p.items()}}
+
+
+def _batch(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    x = rng.standard_normal((64, 16)).astype(np.float32)
+    return x, np.sin(2 * x[:, :8])
+
+
+@pytest.mark.parametrize(("precision", "loop"), [("fp16", False), ("fp8-fp16-state", True)])
+def test_orthogonalised_momentum(precision: str, loop: bool) -> None:
+    """Wherever the momentum goes, its polynomials are computed in f32, and the model's five products are not."""
+
+    def step(state: _Tree, x: jax.Array, y: jax.Array) -> tuple[_Tree, jax.Array]:
+        return _step(state, x, y, loop)
+
+    scaled, wanted = sc.scalify(step, precision=precision), jax.jit(step)
+    expected: Any = _start()
+    state = sc.as_scaled_array(expected)
+    rng = np.random.default_rng(1)
+    text = str(scaled.lower(state, *sc.as_scaled_array(_batch(rng))).as_text())
+    operands = re.findall(r"dot_general.* : \(tensor<[0-9x]*x(\w+)>, tensor<[0-9x]*x(\w+)>\)", text)
+    narrow = [pair for pair in operands if "f32" not in pair]
+    assert len(narrow) == 5, operands  # forward 2, gradients of weights 2, of the hidden layer 1
+    assert len(operands) > len(narrow)
+    for _ in range(8):
+        batch = _batch(rng)
+        state, loss = scaled(state, *sc.as_scaled_array(batch))
+        expected, want = wanted(expected, *batch)
+        np.testing.assert_allclose(np.asarray(loss), want, rtol=5e-3 if precision == "fp16" else 5e-2)
+
+
+def test_updates_written_out_leave_the_next_forward_pass_narrow() -> None:
+    """What the second step computes of the first one's parameters also reads the batch: it is the model's."""
+
+    def steps(state: _Tree, x: jax.Array, y: jax.Array) -> tuple[_Tree, jax.Array]:
+        def one(state: _Tree) -> tuple[_Tree, jax.Array]:
+            loss, gradients = jax.value_and_grad(_loss)(state["p"], x, y)
+            return {"p": {k: w - 0.1 * gradients[k] for k, w in state["p"].items()}, "m": state["m"]}, loss
+
+        return one(one(state)[0])
+
+    scaled = sc.scalify(steps, precision="fp16")
+    arguments = sc.as_scaled_array((_start(), *_batch(np.random.default_rng(0))))
+    text = str(scaled.lower(*arguments).as_text())
+    operands = re.findall(r"dot_general.* : \(tensor<[0-9x]*x(\w+)>, tensor<[0-9x]*x(\w+)>\)", text)
+    assert len(operands) == 10
+    assert all(pair == ("f16", "f16") for pair in operands)
