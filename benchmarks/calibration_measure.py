@@ -14,15 +14,15 @@ from benchmarks.models.training import Model, adam, initial_state
 from scalify_hlo import rewrite_module
 from scalify_hlo.analysis.name_stack import direction_of, own_name
 from scalify_hlo.bindings import ir
-from scalify_hlo.diagnosis import inherited
+from scalify_hlo.emit.marks import ESTIMATE, OPERATION, is_mark
 from scalify_hlo.execution.eager import Eager
 from scalify_hlo.execution.inputs import ZERO_EXPONENT, Split, rewritten_arguments
 from scalify_hlo.execution.modules import as_module, operations
 from scalify_hlo.execution.promote import promote_to_f64
 from scalify_hlo.execution.signature import entry_signature, pair_arguments, pair_results
-from scalify_hlo.marks import ESTIMATE, OPERATION, is_mark
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.registry import rules
+from scalify_hlo.reports.diagnosis import inherited
+from scalify_hlo.rules.registry import rules
 
 Scales = Literal["rms", "one"]
 # f16: smallest normal exponent, and largest number.

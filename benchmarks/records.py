@@ -13,7 +13,7 @@ import jaxlib
 import numpy as np
 
 import scalify_hlo
-from scalify_hlo.files import write_output
+from scalify_hlo.io.files import write_output
 
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 

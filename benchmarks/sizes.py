@@ -31,14 +31,14 @@ from benchmarks.models.training import adam, initial_state
 from benchmarks.records import RESULTS, environment, read_json, write_json
 from scalify_hlo import rewrite_module
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.marks import ESTIMATE, OPERATION, is_mark
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.execution.eager import Eager
 from scalify_hlo.execution.inputs import rewritten_arguments, split_scales
 from scalify_hlo.execution.modules import as_module, clone, operations
 from scalify_hlo.execution.signature import entry_signature, pair_arguments
-from scalify_hlo.marks import ESTIMATE, OPERATION, is_mark
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.registry import rules
-from scalify_hlo.signature import public_function
+from scalify_hlo.rules.registry import rules
 from scalify_hlo.size.analysis import SizeAnalysis
 
 # What is this much smaller than the sum of the largest of its terms is rounding: some units of f32's last place.

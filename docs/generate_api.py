@@ -15,8 +15,8 @@ from typing import Any
 from scalify_hlo.rewrites import custom_calls
 
 import scalify_hlo
-from scalify_hlo import oprewrite, registry
 from scalify_hlo.passes.option_text import field_help
+from scalify_hlo.rules import oprewrite, registry
 
 PAGE = pathlib.Path(__file__).parent / "api.md"
 NAMESPACES = ("nn", "ops", "tree", "lax", "core")

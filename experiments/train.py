@@ -23,10 +23,10 @@ from scalify_hlo import ScaledArray
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.measure import measure
-from scalify_hlo.health import TensorHealth
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify, precision_pipeline
+from scalify_hlo.reports.health import TensorHealth
 
 
 @dataclasses.dataclass(frozen=True)

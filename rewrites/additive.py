@@ -6,15 +6,15 @@ max(s, t) is what the paper's sqrt(s^2 + t^2) rounds down to (section 3.2).
 import math
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.moments import UNIT, Moments
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.plain import unscaled, unscaled_key, wide_element
-from scalify_hlo.registry import rule
+from scalify_hlo.emit.shared_sums import noted
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
+from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import FLOOR, Scale
-from scalify_hlo.shared_sums import noted
+from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.size.state import StateSum
 from scalify_hlo.types import tensor_info
-from scalify_hlo.values import ScaledValue
 
 from .residual_streams import note_stream, scale_of_terms, stream_scale
 

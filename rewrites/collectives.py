@@ -5,13 +5,13 @@ brought to their maximum over the devices before data are summed, compared or pu
 import math
 
 from scalify_hlo.bindings import ir, stablehlo
-from scalify_hlo.bodies import body_kind
-from scalify_hlo.common_scales import all_reduce_maximum, is_same_everywhere
-from scalify_hlo.devices import group_size
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.registry import Law, rule
+from scalify_hlo.emit.common_scales import all_reduce_maximum, is_same_everywhere
+from scalify_hlo.engine.devices import group_size
+from scalify_hlo.rules.bodies import body_kind
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.registry import Law, rule
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale
-from scalify_hlo.values import ScaledValue
 
 from .regions import on_values
 

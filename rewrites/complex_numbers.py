@@ -3,9 +3,9 @@
 An argument or result of the public function that is complex stays plain by default: its value is recombined.
 """
 
-from scalify_hlo.moments import Moments
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.registry import rule
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.registry import rule
+from scalify_hlo.size.moments import Moments
 
 
 # complex(m x, m y) = m complex(x, y)

@@ -6,15 +6,15 @@ section 3.1: no-op outside the transform).
 """
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.functions import call_signature
-from scalify_hlo.moments import UNIT
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.plain import unscaled
-from scalify_hlo.registry import MARKERS, marker, rule
+from scalify_hlo.engine.functions import call_signature
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.plain import unscaled
+from scalify_hlo.rules.registry import MARKERS, marker, rule
+from scalify_hlo.rules.shapes import to_rank_0
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, Scale
-from scalify_hlo.shapes import to_rank_0
+from scalify_hlo.size.moments import UNIT
 from scalify_hlo.types import tensor_info
-from scalify_hlo.values import ScaledValue
 
 from .control_flow import call_specialised
 

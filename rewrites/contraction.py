@@ -3,13 +3,13 @@
 import math
 
 from scalify_hlo.bindings import chlo, ir, stablehlo
-from scalify_hlo.moments import Moments
-from scalify_hlo.narrow_products import noted_product
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.registry import rule
+from scalify_hlo.emit.narrow_products import noted_product
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.shapes import placed, uniform_along
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, round_log2
-from scalify_hlo.shapes import placed, uniform_along
-from scalify_hlo.values import ScaledValue
+from scalify_hlo.size.moments import Moments
 
 
 def contracted(x: Moments, y: Moments, count: int) -> Moments:
@@ -22,7 +22,7 @@ def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: 
 
     In types narrower than f32 the products are accumulated in f32 and multiplied by the power of two before they
     are rounded, so that 2^-k never comes after an overflow; what is rounded to bf16, which cannot overflow, is rounded
-    first, with the same bits (see scalify_hlo.narrow_products).
+    first, with the same bits (see scalify_hlo.emit.narrow_products).
     """
     moments = contracted(r.rewriter.moments(x.moments), r.rewriter.moments(y.moments), count)
     if x.indifferent or y.indifferent:

@@ -1,16 +1,16 @@
 """Calls and branches. Scales cross their borders as algebra where possible, as extra values where not."""
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.emitter import Emitter, Scope
-from scalify_hlo.functions import Specialised, call_signature
-from scalify_hlo.growth import alternatives
-from scalify_hlo.moments import UNIT, Moments
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.registry import rule
-from scalify_hlo.rewriter import Rewriter
+from scalify_hlo.emit.emitter import Emitter, Scope
+from scalify_hlo.emit.growth import alternatives
+from scalify_hlo.engine.functions import Specialised, call_signature
+from scalify_hlo.engine.rewriter import Rewriter
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.shapes import joined
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import SMALLEST, Scale
-from scalify_hlo.shapes import joined
-from scalify_hlo.values import ScaledValue
+from scalify_hlo.size.moments import UNIT, Moments
 
 # --- calls ----------------------------------------------------------------------------------------------------
 

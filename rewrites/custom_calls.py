@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.foreign_rules import checked
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.registry import rule
+from scalify_hlo.rules.foreign_rules import checked
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.shapes import to_rank_0
 from scalify_hlo.scale import Scale
-from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
 
 from .collectives import equal_everywhere

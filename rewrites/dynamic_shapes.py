@@ -3,13 +3,13 @@ are operands. The other dynamic operations follow their static relatives.
 """
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.bodies import body_kind
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.registry import never_scaled, rule
+from scalify_hlo.emit.widening import widened_function
+from scalify_hlo.rules.bodies import body_kind
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.registry import never_scaled, rule
+from scalify_hlo.rules.shapes import to_rank_0
 from scalify_hlo.scale import ONE
-from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
-from scalify_hlo.widening import widened_function
 
 from .custom_calls import custom_call
 

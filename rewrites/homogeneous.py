@@ -3,12 +3,12 @@
 import math
 
 from scalify_hlo.bindings import ir, stablehlo
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.registry import Law, rule
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.registry import Law, rule
+from scalify_hlo.rules.shapes import placed, to_rank_0, uniform_along
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, round_log2
-from scalify_hlo.shapes import placed, to_rank_0, uniform_along
 from scalify_hlo.types import LARGEST, tensor_info
-from scalify_hlo.values import ScaledValue
 
 from .nonlinear import on_values
 

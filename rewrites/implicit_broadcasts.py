@@ -1,8 +1,8 @@
 """chlo operations that broadcast their operands: written out as a broadcast and the operation, which has a rule."""
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.oprewrite import Create, OpRewrite, UnsupportedError
-from scalify_hlo.registry import never_scaled, rule
+from scalify_hlo.rules.oprewrite import Create, OpRewrite, UnsupportedError
+from scalify_hlo.rules.registry import never_scaled, rule
 from scalify_hlo.types import tensor_info
 
 _NAMES = ("add", "atan2", "compare", "complex", "divide", "maximum", "minimum", "multiply", "power", "remainder",

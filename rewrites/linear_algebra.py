@@ -3,11 +3,11 @@
 import math
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.moments import Moments
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.plain import unscaled
-from scalify_hlo.registry import rule
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.plain import unscaled
+from scalify_hlo.rules.registry import rule
 from scalify_hlo.scale import Scale
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import tensor_info
 
 from .multiplicative import take_root

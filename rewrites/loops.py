@@ -10,15 +10,15 @@ import dataclasses
 
 from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.bindings import ir
-from scalify_hlo.growth import alternatives, outside, sources, without
-from scalify_hlo.moments import UNIT, Moments
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.plain import unscaled_key, wide_element
-from scalify_hlo.registry import rule
+from scalify_hlo.emit.growth import alternatives, outside, sources, without
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.plain import unscaled_key, wide_element
+from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.shapes import joined, to_rank_0
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, Symbol
-from scalify_hlo.shapes import joined, to_rank_0
+from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
-from scalify_hlo.values import ScaledValue
 
 # Scale of zeros that enter a loop (log2): less than anything that the loop will add, and its square is a normal f32.
 _ZEROS = -40

@@ -3,15 +3,15 @@ or as results of their own, the same on all devices.
 """
 
 from scalify_hlo.bindings import ir, sdy
-from scalify_hlo.common_scales import at_common_scales
-from scalify_hlo.emitter import Scope
+from scalify_hlo.emit.common_scales import at_common_scales
+from scalify_hlo.emit.emitter import Scope
 from scalify_hlo.module.manual import collective_attributes, groups_around
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.registry import never_scaled, rule
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.registry import never_scaled, rule
+from scalify_hlo.rules.shapes import to_rank_0
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import SMALLEST, Scale, Symbol
-from scalify_hlo.shapes import to_rank_0
 from scalify_hlo.types import tensor_info
-from scalify_hlo.values import ScaledValue
 
 from .collectives import equal_everywhere
 

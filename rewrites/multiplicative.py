@@ -3,12 +3,12 @@
 import math
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.moments import Moments, of_constant
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.plain import note_product
-from scalify_hlo.registry import rule
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.plain import note_product
+from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
-from scalify_hlo.values import ScaledValue
+from scalify_hlo.size.moments import Moments, of_constant
 
 from .nonlinear import on_values
 

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.moments import UNIT, Moments
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.plain import wide_element
-from scalify_hlo.registry import Law, rule
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.plain import wide_element
+from scalify_hlo.rules.registry import Law, rule
 from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
 _LAW: Law = {"family": "nonlinear", "law": "f(s x), computed on the value in f32 or wider", "scale": "1"}

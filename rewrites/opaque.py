@@ -1,8 +1,8 @@
 """Opaque operations: nothing is known of what they do to the elements, so they see the values."""
 
-from scalify_hlo.moments import UNIT
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.registry import never_scaled, refuse, rule
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.registry import never_scaled, refuse, rule
+from scalify_hlo.size.moments import UNIT
 
 from .nonlinear import on_values
 

@@ -1,8 +1,8 @@
 """Predicates: the result is no scaled float. A positive scale changes neither sign nor finiteness."""
 
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.plain import unscaled
-from scalify_hlo.registry import rule
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.plain import unscaled
+from scalify_hlo.rules.registry import rule
 from scalify_hlo.scale import ONE
 
 from .nonlinear import at_one_scale_in_f32

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from scalify_hlo.bindings import ir, stablehlo
-from scalify_hlo.bodies import body_kind, open_scale, with_body
-from scalify_hlo.moments import UNIT, Moments
-from scalify_hlo.oprewrite import Create, OpRewrite, UnsupportedError
-from scalify_hlo.plain import unscaled
-from scalify_hlo.registry import rule
+from scalify_hlo.emit.widening import widened
+from scalify_hlo.rules.bodies import body_kind, open_scale, with_body
+from scalify_hlo.rules.oprewrite import Create, OpRewrite, UnsupportedError
+from scalify_hlo.rules.plain import unscaled
+from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.shapes import to_rank_0, uniform_along
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
-from scalify_hlo.shapes import to_rank_0, uniform_along
+from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
-from scalify_hlo.values import ScaledValue
-from scalify_hlo.widening import widened
 
 from .additive import combined, finish_combined, relative
 from .contraction import growth

@@ -8,10 +8,10 @@ import math
 from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.growth import is_multiple
-from scalify_hlo.oprewrite import OpRewrite
+from scalify_hlo.emit.growth import is_multiple
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, Symbol
-from scalify_hlo.values import ScaledValue
 
 # log2 by which what a block adds to the cotangent of its stream has to be larger than it to count.
 _BLOCK = 8

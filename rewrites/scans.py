@@ -1,13 +1,13 @@
 """chlo.scan: a running reduction along one dimension, with its carries as further results."""
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.bodies import open_scale, with_body
-from scalify_hlo.moments import Moments
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.registry import rule
+from scalify_hlo.emit.widening import widened
+from scalify_hlo.rules.bodies import open_scale, with_body
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.registry import rule
 from scalify_hlo.scale import Scale, round_log2
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import tensor_info
-from scalify_hlo.widening import widened
 
 from .regions import on_values
 

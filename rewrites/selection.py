@@ -7,13 +7,13 @@ import math
 from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.moments import Moments
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.registry import Law, rule
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.registry import Law, rule
+from scalify_hlo.rules.shapes import joined, uniform_along
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
-from scalify_hlo.shapes import joined, uniform_along
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import LARGEST
-from scalify_hlo.values import ScaledValue
 
 from .additive import bring_together, combined, constant_operand, finish_combined, relative
 from .nonlinear import on_values

@@ -1,8 +1,8 @@
 """Tuples: a scaled element keeps its own scale, which is found again where the element is taken out."""
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.registry import never_scaled, rule
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.registry import never_scaled, rule
 
 _ELEMENT = "stablehlo.get_tuple_element"
 

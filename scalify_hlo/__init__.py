@@ -14,9 +14,11 @@ from typing import Any
 
 from jaxlib.version import __version__ as _jaxlib_version
 
+from scalify_hlo.moved import find_moved
 from scalify_hlo.versions import check_jaxlib
 
 check_jaxlib(_jaxlib_version)
+find_moved()
 
 _ROOT = pathlib.Path(__file__).resolve().parent
 if not (_ROOT / "rewrites").is_dir():
@@ -64,7 +66,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     module = _PUBLIC.get(name)
     if module is None:
-        raise importlib.import_module(f"{__name__}.jax_scalify_names").missing(__name__, name)
+        raise importlib.import_module(f"{__name__}.frontend.jax_scalify_names").missing(__name__, name)
     return getattr(importlib.import_module(module), name)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike
 from scalify_hlo.frontend.config import ScalifyConfig, get_scalify_config
 from scalify_hlo.frontend.conversion import as_scaled_array, asarray
 from scalify_hlo.frontend.debug import debug_callback
+from scalify_hlo.frontend.jax_scalify_names import missing
 from scalify_hlo.frontend.powers_of_two import (
     Pow2RoundMode,
     pow2_decompose,
@@ -26,7 +27,6 @@ from scalify_hlo.frontend.powers_of_two import (
 )
 from scalify_hlo.frontend.scaled_array import ScaledArray, is_scaled_leaf, scaled_array
 from scalify_hlo.frontend.transform import scalify
-from scalify_hlo.jax_scalify_names import missing
 
 __all__ = [
     "Array", "ArrayTypes", "DTypeLike", "Pow2RoundMode", "ScaledArray", "ScalifyConfig", "Shape",

@@ -21,14 +21,14 @@ from jax.export import Exported
 from jax.sharding import NamedSharding, PartitionSpec
 
 from scalify_hlo.bindings import ir, make_context, stablehlo
+from scalify_hlo.engine.selection import ROLE, SCALE_SHAPE, SCALED, is_rewritten, select_arguments
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.frontend.dependence import is_float
 from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify
 from scalify_hlo.rewrite import scalify_in_place
-from scalify_hlo.selection import ROLE, SCALE_SHAPE, SCALED, is_rewritten, select_arguments
-from scalify_hlo.signature import public_function
 from scalify_hlo.types import tensor_info
 
 Container = Literal["ScaledArray", "tuple"]

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from scalify_hlo.frontend.jax_scalify_names import missing
 from scalify_hlo.frontend.primitives import (
     get_data,
     get_data_and_scale,
@@ -25,7 +26,6 @@ from scalify_hlo.frontend.primitives import (
     stop_scaling,
 )
 from scalify_hlo.frontend.single_call import call_scaled
-from scalify_hlo.jax_scalify_names import missing
 
 __all__ = [
     "get_data", "get_data_and_scale", "get_data_scale", "rebalance", "rebalance_scale", "set_scaling",

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Literal
 
-from scalify_hlo.choices import check_choices
+from scalify_hlo.io.choices import check_choices
 
 Rounding = Literal["down", "nearest", "up", "none"]
 ScaledType = Literal[

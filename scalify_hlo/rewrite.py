@@ -8,23 +8,23 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.depth import deep_programs
+from scalify_hlo.emit.packed_scales import gather_scales_of_arguments
+from scalify_hlo.emit.scatter_factors import move_factors_to_updates
+from scalify_hlo.engine.facts import FactFinder
+from scalify_hlo.engine.functions import FunctionTable
+from scalify_hlo.engine.inlining import inline_loop_bodies
+from scalify_hlo.engine.preconditions import check_preconditions
+from scalify_hlo.engine.rewriter import Rewriter
+from scalify_hlo.engine.selection import is_rewritten, select_arguments
+from scalify_hlo.engine.signature import add_scale_arguments, add_scale_results, public_function
+from scalify_hlo.engine.statistics_in_f32 import widen_statistics
+from scalify_hlo.engine.survey import Survey
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
-from scalify_hlo.facts import FactFinder
-from scalify_hlo.functions import FunctionTable
-from scalify_hlo.inlining import inline_loop_bodies
+from scalify_hlo.io.depth import deep_programs
 from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.packed_scales import gather_scales_of_arguments
-from scalify_hlo.preconditions import check_preconditions
-from scalify_hlo.rewriter import Rewriter
-from scalify_hlo.scatter_factors import move_factors_to_updates
-from scalify_hlo.selection import is_rewritten, select_arguments
-from scalify_hlo.signature import add_scale_arguments, add_scale_results, public_function
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.state import find_pairs, mark_state, unmark_state
-from scalify_hlo.statistics_in_f32 import widen_statistics
-from scalify_hlo.survey import Survey
 from scalify_hlo.types import forget_types
 
 ModuleLike = TypeVar("ModuleLike", str, bytes, ir.Module)

@@ -42,7 +42,7 @@ class Symbol:
 
     @property
     def is_open(self) -> bool:
-        """It has no value: only its identity is known (see scalify_hlo.bodies.open_scale)."""
+        """It has no value: only its identity is known (see scalify_hlo.rules.bodies.open_scale)."""
         return self.index >= FIRST_OPEN
 
 

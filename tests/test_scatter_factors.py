@@ -9,8 +9,8 @@ import pytest
 
 from scalify_hlo import rewrite_module
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.emit.scatter_factors import move_factors_to_updates
 from scalify_hlo.execution import xla
-from scalify_hlo.scatter_factors import move_factors_to_updates
 
 
 def program(body: str, factor: str, user: str = "multiply", zeros: str = "0.0", more: str = "") -> str:

@@ -6,9 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from scalify_hlo import registry, rewrite_module
-from scalify_hlo.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo import rewrite_module
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.rules import registry
+from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.scale import ONE
 from tests.support import check_program, check_range
 

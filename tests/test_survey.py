@@ -3,7 +3,7 @@
 import pytest
 
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.survey import Survey
+from scalify_hlo.engine.survey import Survey
 
 _LOOP = """
 func.func public @main(%x: tensor<4xf32>, %n: tensor<i32>) -> tensor<4xf32> {

@@ -7,9 +7,9 @@ from typing import get_args
 import click
 
 from scalify_hlo.bindings import make_context
-from scalify_hlo.files import write_output
-from scalify_hlo.scales_file import Method, read_scales
-from scalify_hlo.serialization import parse
+from scalify_hlo.io.files import write_output
+from scalify_hlo.io.scales_file import Method, read_scales
+from scalify_hlo.io.serialization import parse
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, precision_option, read_program, version_text
 

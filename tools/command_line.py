@@ -11,13 +11,13 @@ from typing import Any, Literal, NoReturn, TypeVar, cast
 import click
 
 import scalify_hlo
-from scalify_hlo.diagnostics import is_not_utf8, located
 from scalify_hlo.errors import Diagnostic, ScalifyError
-from scalify_hlo.files import display_name, read_input
-from scalify_hlo.isolation import NOT_UTF8, is_isolated, isolate, leave
+from scalify_hlo.io.diagnostics import is_not_utf8, located
+from scalify_hlo.io.files import display_name, read_input
+from scalify_hlo.io.isolation import NOT_UTF8, is_isolated, isolate, leave
+from scalify_hlo.io.serialization import Program, recognise
 from scalify_hlo.passes.option_text import field_help, field_types, option_name, parse_value
 from scalify_hlo.precision import PRESETS
-from scalify_hlo.serialization import Program, recognise
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,7 +37,7 @@ class ToolCommand(click.Command):
         standalone_mode: bool = True,  # noqa: ARG002 - the signature is click's
         **extra: Any,
     ) -> Any:
-        """Run in a child process that may crash (see scalify_hlo.isolation).
+        """Run in a child process that may crash (see scalify_hlo.io.isolation).
 
         Where Python code has put streams of its own in place of stdout and stderr, which no child could write to, in
         this process.

@@ -6,7 +6,7 @@ import click
 
 from scalify_hlo.bindings import make_context
 from scalify_hlo.execution.signature import entry_signature
-from scalify_hlo.serialization import parse
+from scalify_hlo.io.serialization import parse
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, read_program, version_text
 

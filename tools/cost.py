@@ -10,8 +10,8 @@ import click
 
 from scalify_hlo.aot.options import CostOptions
 from scalify_hlo.bindings import make_context
-from scalify_hlo.files import write_output
-from scalify_hlo.serialization import parse
+from scalify_hlo.io.files import write_output
+from scalify_hlo.io.serialization import parse
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
 

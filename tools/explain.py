@@ -3,10 +3,10 @@
 import click
 
 from scalify_hlo.bindings import make_context
-from scalify_hlo.explain import as_html, as_text, explain
-from scalify_hlo.files import display_name, write_output
+from scalify_hlo.io.files import display_name, write_output
+from scalify_hlo.io.serialization import parse
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.serialization import parse
+from scalify_hlo.reports.explain import as_html, as_text, explain
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
 

@@ -13,8 +13,8 @@ from scalify_hlo.aot.options import LintOptions
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import make_context
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.files import display_name, write_output
-from scalify_hlo.serialization import parse
+from scalify_hlo.io.files import display_name, write_output
+from scalify_hlo.io.serialization import parse
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, read_program, report, version_text
 

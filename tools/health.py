@@ -12,13 +12,13 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution.inputs import ScaleMode
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import entry_signature
-from scalify_hlo.files import display_name, write_output
-from scalify_hlo.health import TensorHealth, summary, table
-from scalify_hlo.health_html import report_html
+from scalify_hlo.io.files import display_name, write_output
+from scalify_hlo.io.serialization import parse
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
-from scalify_hlo.serialization import parse
+from scalify_hlo.reports.health import TensorHealth, summary, table
+from scalify_hlo.reports.health_html import report_html
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
 from .inputs import load_inputs

@@ -38,7 +38,7 @@ def list_passes() -> str:
 
 def list_rules() -> str:
     """The rule of each operation, then the operations that have none and why."""
-    from scalify_hlo import registry
+    from scalify_hlo.rules import registry
 
     rows = [("operation", "family", "law", "scale of the result", "same bits", "note")]
     rows += [

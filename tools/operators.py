@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from scalify_hlo.files import STANDARD_STREAM, write_output
-from scalify_hlo.registry import MARKERS, Rule, refusals, rules, unscaled_operations
+from scalify_hlo.io.files import STANDARD_STREAM, write_output
+from scalify_hlo.rules.registry import MARKERS, Rule, refusals, rules, unscaled_operations
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand
 

@@ -4,8 +4,8 @@ import click
 
 from scalify_hlo.bindings import make_context
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.files import write_output
-from scalify_hlo.serialization import parse
+from scalify_hlo.io.files import write_output
+from scalify_hlo.io.serialization import parse
 from scalify_hlo.serving.packing import pack, unpack
 from scalify_hlo.serving.tensors import read_with_metadata, tensor_bytes
 

@@ -10,12 +10,12 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.signature import entry_signature
-from scalify_hlo.files import display_name
+from scalify_hlo.io.files import display_name
+from scalify_hlo.io.serialization import parse
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import parse_precision, precision_pipeline
 from scalify_hlo.precision import PrecisionPolicy
 from scalify_hlo.rewrite import rewrite_module
-from scalify_hlo.serialization import parse
 
 from .command_line import ToolCommand, flags_of, listing, precision_option, read_program, report, version_text
 from .inputs import load_inputs

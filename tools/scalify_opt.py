@@ -5,14 +5,14 @@ import sys
 
 import click
 
-from scalify_hlo.files import STANDARD_STREAM, write_output
-from scalify_hlo.opt_driver import OptDriver, OptSettings
+from scalify_hlo.io.files import STANDARD_STREAM, write_output
+from scalify_hlo.io.opt_driver import OptDriver, OptSettings
+from scalify_hlo.io.serialization import Format
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes import PASSES, Scalify, Sizes
 from scalify_hlo.passes.pipeline import Instrumentation, Pipeline, parse_pipeline
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.passes.textual import TEXTUAL_PASSES
-from scalify_hlo.serialization import Format
 
 from .command_line import (
     CONTEXT_SETTINGS,

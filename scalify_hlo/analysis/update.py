@@ -14,7 +14,7 @@ from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, term
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import matrix_products
 from scalify_hlo.bindings import ir
-from scalify_hlo.facts import FactFinder
+from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.module.carriers import carried_by, carries
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names

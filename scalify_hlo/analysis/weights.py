@@ -14,7 +14,7 @@ import re
 from scalify_hlo.analysis.calls import CallGraph, defining_op, program_order, terminator, walk
 from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.bindings import ir
-from scalify_hlo.globs import dotted
+from scalify_hlo.io.globs import dotted
 from scalify_hlo.types import tensor_info
 
 _PRODUCTS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution")

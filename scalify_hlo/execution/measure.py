@@ -10,8 +10,8 @@ from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.inputs import ScaleMode, draw_inputs, split_scales
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature
-from scalify_hlo.health import TensorHealth, read_health
 from scalify_hlo.passes.instrument import Instrument
+from scalify_hlo.reports.health import TensorHealth, read_health
 
 
 def measure(

@@ -3,9 +3,9 @@
 from typing import Any
 
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.diagnostics import from_mlir_error
 from scalify_hlo.errors import ScalifyError
-from scalify_hlo.serialization import to_bytecode
+from scalify_hlo.io.diagnostics import from_mlir_error
+from scalify_hlo.io.serialization import to_bytecode
 
 __all__ = ["as_module", "clone", "operations", "to_bytecode"]
 

@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Literal
 
-from scalify_hlo.choices import check_choices
 from scalify_hlo.execution.inputs import ScaleMode
+from scalify_hlo.io.choices import check_choices
 
 Backend = Literal["xla", "interpreter"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from scalify_hlo.bindings import ir, stablehlo
-from scalify_hlo.diagnostics import from_mlir_error
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_complex, is_float_array
 from scalify_hlo.execution.modules import clone, operations
+from scalify_hlo.io.diagnostics import from_mlir_error
 from scalify_hlo.module.traits import IDENTITY_CALLS, Trait, names
 
 # Operations that compute on the bits of their operands, or draw bits: run in their own types between two converts.

@@ -15,11 +15,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from scalify_hlo.bindings import ir, passmanager, stablehlo
-from scalify_hlo.diagnostics import collect_diagnostics
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import NARROW_INTEGERS, NUMPY_DTYPES, Array, is_complex, is_float
 from scalify_hlo.execution.modules import as_module, operations
 from scalify_hlo.execution.signature import TensorSpec, check_arrays, entry_function, entry_signature, name_entry_main
+from scalify_hlo.io.diagnostics import collect_diagnostics
 
 _LENGTH = struct.Struct("<Q")
 

@@ -16,13 +16,13 @@ import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.diagnosis import Diagnosis, diagnose, number_operations
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.execution.modules import as_module, clone
 from scalify_hlo.frontend.rewriting import rewrite, set_scaled
 from scalify_hlo.frontend.transform import ScalifiedFunction, scalify
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision
-from scalify_hlo.signature import public_function
+from scalify_hlo.reports.diagnosis import Diagnosis, diagnose, number_operations
 
 
 def debug(

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.devices import same_on_every_device
+from scalify_hlo.engine.devices import same_on_every_device
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, replica_groups
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.widen_dots import WidenDots
 from scalify_hlo.precision import PrecisionPolicy
-from scalify_hlo.signature import public_function
 
 # Element types that a scaled result may have: all floats, so that f8 weights and gradients leave as pairs too.
 _SCALED_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ",

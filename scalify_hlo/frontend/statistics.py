@@ -14,7 +14,7 @@ from typing import Any, Literal
 import jax.numpy as jnp
 import numpy as np
 
-from scalify_hlo.choices import check_choice
+from scalify_hlo.io.choices import check_choice
 
 Statistic = Literal["rms", "l1", "max"]
 

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.module.manual import inline_regions
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify
 from scalify_hlo.precision import PrecisionPolicy
-from scalify_hlo.signature import public_function
 
 # What state can be stored in, in NumPy's names.
 _NARROW = {"f16": "float16", "bf16": "bfloat16"}

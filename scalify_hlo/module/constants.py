@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution.element_types import NUMPY_DTYPES
-from scalify_hlo.moments import Moments
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import tensor_info
 
 CONSTANT = "stablehlo.constant"

@@ -16,6 +16,7 @@ from scalify_hlo.analysis.calls import CallGraph, defining_op
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.carriers import carries, layouts_folded
 from scalify_hlo.module.manual import MANUAL, groups_around
@@ -24,7 +25,6 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
 from scalify_hlo.passes.markers import magnitude, marker, power_of_two
 from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
-from scalify_hlo.signature import public_function
 from scalify_hlo.types import tensor_info
 
 Place = Literal["branches", "scores", "logits", "gradients"]

@@ -12,16 +12,16 @@ from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import UpdateRegion, find_update
 from scalify_hlo.analysis.weights import find_weights
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import is_rewritten
+from scalify_hlo.engine.signature import argument_names, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
-from scalify_hlo.globs import matches
+from scalify_hlo.io.globs import matches
 from scalify_hlo.module.carriers import before_carriers, fold_layouts, layouts_folded
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import WIDE, Held, convert
 from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
 from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
 from scalify_hlo.precision import PrecisionPolicy, Preset, policy
-from scalify_hlo.selection import is_rewritten
-from scalify_hlo.signature import argument_names, public_function
 from scalify_hlo.types import tensor_info
 
 # What a narrow constant takes the place of.

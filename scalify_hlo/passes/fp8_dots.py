@@ -24,13 +24,13 @@ from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
-from scalify_hlo.globs import matches
+from scalify_hlo.io.globs import matches
+from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fp8_quantise import Quantiser, rescale, unmoved
 from scalify_hlo.passes.precision_kinds import KEPT
 from scalify_hlo.passes.turned_products import turn
-from scalify_hlo.scales_file import read_scales
 from scalify_hlo.types import tensor_info
 
 # (element type of values, element type of gradients)

@@ -15,13 +15,13 @@ import numpy as np
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.analysis.weights import frozen_weights
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import attributes_of
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fold_scales import fold_scales
-from scalify_hlo.selection import attributes_of
-from scalify_hlo.signature import public_function
 from scalify_hlo.types import LARGEST, tensor_info
 
 # Attribute of an argument that stands for a constant: its value.

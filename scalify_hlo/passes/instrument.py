@@ -4,7 +4,8 @@ A tensor to be watched is marked by `stablehlo.custom_call @scalify.tensor(data[
 pass turns each mark into statistics of the data: sum of squares, counts of zeros, underflows and overflows, a
 histogram of exponents, the largest magnitude and the scale. Inside loops they are accumulated over iterations, in
 branches they count where the branch is taken; private functions are inlined first. @main returns two more results,
-one row for each tensor, and the module carries the tensors' names (see `scalify_hlo.health`). Works on any backend.
+one row for each tensor, and the module carries the tensors' names (see
+`scalify_hlo.reports.health`). Works on any backend.
 """
 
 import dataclasses
@@ -12,19 +13,19 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from scalify_hlo import health_layout as layout
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.bindings import ir, passmanager, register_inliner
+from scalify_hlo.emit.marks import ESTIMATE, INFINITE, OPERATION, ScaledTensor, is_mark, mark_tensors
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
-from scalify_hlo.globs import matches
-from scalify_hlo.health_layout import DETAILS, MAXIMA, NAMES, SUMS
-from scalify_hlo.marks import ESTIMATE, INFINITE, OPERATION, ScaledTensor, is_mark, mark_tensors
+from scalify_hlo.io.globs import matches
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.statistics import Statistics, combine, nothing, statistics
-from scalify_hlo.signature import public_function
+from scalify_hlo.reports import health_layout as layout
+from scalify_hlo.reports.health_layout import DETAILS, MAXIMA, NAMES, SUMS
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 _FORMATS = tuple(name for name in FLOAT_RANGE if name not in ("f64", "f8E8M0FNU"))

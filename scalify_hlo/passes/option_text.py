@@ -13,8 +13,8 @@ import types
 import typing
 from typing import Any, Literal, TypeVar
 
-from scalify_hlo.choices import alternatives
 from scalify_hlo.errors import ScalifyError
+from scalify_hlo.io.choices import alternatives
 
 Options = TypeVar("Options")
 _QUOTES = {"'": "'", '"': '"', "{": "}"}

@@ -21,15 +21,15 @@ import numpy as np
 
 from scalify_hlo.analysis.calls import defining_op, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import argument_names, attributes_of
+from scalify_hlo.engine.signature import ALIASING, ROLE, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
+from scalify_hlo.io.scales_file import ScalesFile, read_scales
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fold_scales import fold_scales
-from scalify_hlo.scales_file import ScalesFile, read_scales
-from scalify_hlo.selection import argument_names, attributes_of
-from scalify_hlo.signature import ALIASING, ROLE, public_function
 from scalify_hlo.types import tensor_info
 
 # Attribute of an argument or result that is data: the scale that it is pinned to.

@@ -10,14 +10,14 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from scalify_hlo.bindings import ir, make_context, passmanager, register_inliner
-from scalify_hlo.depth import deep_programs
-from scalify_hlo.diagnostics import from_mlir_error
+from scalify_hlo.engine.preconditions import check_preconditions
 from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.io.depth import deep_programs
+from scalify_hlo.io.diagnostics import from_mlir_error
 from scalify_hlo.passes import PASSES
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.option_text import parse_options, print_options
 from scalify_hlo.passes.pipeline_text import Node, parse_pipeline_text
-from scalify_hlo.preconditions import check_preconditions
 from scalify_hlo.types import forget_types
 
 _ANCHOR = "builtin.module"

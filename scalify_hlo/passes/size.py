@@ -4,9 +4,9 @@ import dataclasses
 from typing import ClassVar
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, describe_location
 from scalify_hlo.passes.base import Pass
-from scalify_hlo.signature import public_function
 from scalify_hlo.size.analysis import Frame, SizeAnalysis
 from scalify_hlo.size.steps import frames, settled
 from scalify_hlo.types import tensor_info

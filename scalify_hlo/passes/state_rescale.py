@@ -16,6 +16,7 @@ from typing import ClassVar
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.passes import emission as emit
@@ -23,7 +24,6 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
 from scalify_hlo.passes.markers import magnitude, marker, power_of_two
 from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
-from scalify_hlo.signature import public_function
 from scalify_hlo.types import tensor_info
 
 _KINDS = ("parameters", "moments")

@@ -1,10 +1,10 @@
-"""Emission of the statistics of a tensor; see `scalify_hlo.health_layout` for what stands where."""
+"""Emission of the statistics of a tensor; see `scalify_hlo.reports.health_layout` for what stands where."""
 
 from typing import NamedTuple
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.health_layout import BINS, FIRST_EXPONENT
 from scalify_hlo.passes import emission as emit
+from scalify_hlo.reports.health_layout import BINS, FIRST_EXPONENT
 from scalify_hlo.types import FLOAT_RANGE, LARGEST, tensor_info
 
 # Statistics are taken in f32: larger f64 numbers are infinite there.

@@ -9,13 +9,13 @@ import dataclasses
 from typing import ClassVar, Literal
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import argument_names, attributes_of
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
-from scalify_hlo.globs import matches
+from scalify_hlo.io.globs import matches
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
-from scalify_hlo.selection import argument_names, attributes_of
-from scalify_hlo.signature import public_function
 from scalify_hlo.types import LARGEST, tensor_info
 
 _FORMATS = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")

@@ -4,10 +4,10 @@ import dataclasses
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.traits import Trait, names
-from scalify_hlo.moments import Moments
 from scalify_hlo.recognition.blocks import Block
 from scalify_hlo.recognition.graph import Graph, Node, shape_of
 from scalify_hlo.recognition.laws import NORMALISED, SLOPE, Law, averages, probabilities, rows
+from scalify_hlo.size.moments import Moments
 
 _POINTWISE = names(
     Trait.ELEMENTWISE | Trait.RESHAPES | Trait.CARRIES, without=Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.moments import Moments
+from scalify_hlo.size.moments import Moments
 
 
 @dataclasses.dataclass(frozen=True)

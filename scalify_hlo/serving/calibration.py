@@ -11,15 +11,16 @@ import numpy as np
 
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.marks import ScaledTensor, mark_tensors
+from scalify_hlo.engine.selection import argument_names, attributes_of
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.inputs import Split, rewritten_arguments
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import Pairing, Signature, check_arrays, entry_signature, pair_arguments
-from scalify_hlo.health import read_health
-from scalify_hlo.health_layout import FIRST_EXPONENT
-from scalify_hlo.marks import ScaledTensor, mark_tensors
+from scalify_hlo.io.scales_file import Method, ScalesFile, TensorStatistics
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
@@ -27,9 +28,8 @@ from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.pin_scales import result_name
 from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify
 from scalify_hlo.passes.scalify import Scalify
-from scalify_hlo.scales_file import Method, ScalesFile, TensorStatistics
-from scalify_hlo.selection import argument_names, attributes_of
-from scalify_hlo.signature import public_function
+from scalify_hlo.reports.health import read_health
+from scalify_hlo.reports.health_layout import FIRST_EXPONENT
 
 # Operands of FP8 products are divided by a power of two only where their data are further than this (log2) from where
 # the method wants them: each division is an operation on data, and E4M3 has 17 binades.

@@ -8,10 +8,10 @@ from jax.export import Exported
 from scalify_hlo.bindings import ir, make_context, stablehlo
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.exported import ScaledExported, with_types_of
+from scalify_hlo.io.serialization import to_artifact
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import Precision, precision_pipeline
-from scalify_hlo.serialization import to_artifact
 
 
 def pin_exported(

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import attributes_of
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_float
 from scalify_hlo.execution.signature import TensorSpec, entry_signature
 from scalify_hlo.passes.pin_scales import PINNED
-from scalify_hlo.selection import attributes_of
 from scalify_hlo.serving.tensors import match
-from scalify_hlo.signature import public_function
 from scalify_hlo.types import LARGEST
 
 # Metadata of a packed file: `scale.<name>` is the scale of an array, as a number or JSON-like nested list.

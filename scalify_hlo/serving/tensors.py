@@ -13,8 +13,8 @@ import numpy as np
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, NUMPY_DTYPES, Array, is_float
 from scalify_hlo.execution.signature import TensorSpec
-from scalify_hlo.files import read_input
-from scalify_hlo.globs import dotted
+from scalify_hlo.io.files import read_input
+from scalify_hlo.io.globs import dotted
 
 # safetensors' names of the types.
 _SAFETENSORS = {

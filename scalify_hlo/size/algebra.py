@@ -13,7 +13,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from scalify_hlo.moments import UNIT, Moments, of_constant
+from scalify_hlo.size.moments import UNIT, Moments, of_constant
 
 Factors = tuple[tuple["Symbol", float], ...]
 Parts = tuple[tuple[Factors, float], ...]

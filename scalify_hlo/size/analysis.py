@@ -20,11 +20,11 @@ from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import FOLDED, rounded
 from scalify_hlo.module.traits import Trait, carried, of
-from scalify_hlo.moments import Moments
 from scalify_hlo.recognition import find_laws
 from scalify_hlo.recognition.laws import Law
 from scalify_hlo.size import laws as _laws
 from scalify_hlo.size.algebra import Algebra, Size, inverse, of_number, product
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.size.view import LAWS, View
 from scalify_hlo.types import tensor_info
 

@@ -8,7 +8,7 @@ from jax import lax
 from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.analysis.calls import CallGraph, callee_name, walk
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.facts import FactFinder
+from scalify_hlo.engine.facts import FactFinder
 
 X = jax.ShapeDtypeStruct((8, 4), jnp.float32)
 ZEROS = jnp.zeros((4,), jnp.float32)

@@ -11,7 +11,7 @@ import pytest
 from scalify_hlo.tools.command_line import ToolCommand
 
 from scalify_hlo.bindings import make_context
-from scalify_hlo.serialization import Program, parse, to_artifact, to_bytecode
+from scalify_hlo.io.serialization import Program, parse, to_artifact, to_bytecode
 
 PROGRAM = """\
 func.func @main(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {

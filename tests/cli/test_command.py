@@ -73,7 +73,7 @@ def test_list_passes(opt: Run):
 
 
 def test_list_rules(opt: Run):
-    from scalify_hlo import registry
+    from scalify_hlo.rules import registry
 
     lines = opt("--list-rules").text.splitlines()
     listed = {line.split()[0]: line for line in lines if line.strip()}

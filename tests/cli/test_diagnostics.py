@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.expected_diagnostics import expectations, unmet
+from scalify_hlo.io.expected_diagnostics import expectations, unmet
 from tests.cli.conftest import PROGRAM, Run
 
 BAD = "func.func @main() {\n  stablehlo.nonsense\n  return\n}\n"

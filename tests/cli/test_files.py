@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from scalify_hlo.errors import ScalifyError
-from scalify_hlo.files import write_output
+from scalify_hlo.io.files import write_output
 
 
 def test_new_file_has_the_usual_permissions(tmp_path: pathlib.Path):

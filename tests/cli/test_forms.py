@@ -9,7 +9,7 @@ import pytest
 from scalify_hlo.tools.scalify_opt import default_form
 
 from scalify_hlo.bindings import make_context, stablehlo
-from scalify_hlo.serialization import Program, parse, recognise, split_text
+from scalify_hlo.io.serialization import Program, parse, recognise, split_text
 from tests.cli.conftest import PROGRAM, Run
 
 REWRITTEN = 'tensor<f32> {scalify.role = "scale"}'

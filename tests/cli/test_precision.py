@@ -82,8 +82,8 @@ def test_an_exported_keeps_its_signature_in_step() -> None:
     import jax.numpy as jnp
     import numpy as np
 
-    from scalify_hlo.opt_driver import OptDriver
-    from scalify_hlo.serialization import Program
+    from scalify_hlo.io.opt_driver import OptDriver
+    from scalify_hlo.io.serialization import Program
     from tests.training_programs import BATCH, LENGTH, parameters, train_step
 
     tree = parameters(lambda shape: jax.ShapeDtypeStruct(shape, jnp.float32))

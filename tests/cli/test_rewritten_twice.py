@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 import scalify_hlo
-from scalify_hlo.diagnostics import Diagnostic
+from scalify_hlo.io.diagnostics import Diagnostic
 from tests.cli.conftest import PROGRAM, Run
 
 TWO = """\

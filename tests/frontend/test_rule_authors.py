@@ -6,8 +6,8 @@ import pytest
 from scalify_hlo.rewrites.custom_calls import TARGETS, custom_call
 
 import scalify_hlo as sc
-from scalify_hlo import registry
-from scalify_hlo.foreign_rules import UnknownOperationError
+from scalify_hlo.rules import registry
+from scalify_hlo.rules.foreign_rules import UnknownOperationError
 
 
 @pytest.fixture

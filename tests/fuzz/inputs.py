@@ -69,7 +69,7 @@ def corpus() -> Corpus:
 def _make_corpus() -> Corpus:
     from scalify_hlo.bindings import make_context
     from scalify_hlo.errors import ScalifyError
-    from scalify_hlo.serialization import Program, parse, to_artifact, to_bytecode
+    from scalify_hlo.io.serialization import Program, parse, to_artifact, to_bytecode
 
     made: Corpus = []
     for path in sorted((_ROOT / "test" / "lit").rglob("*.mlir")):
@@ -176,12 +176,12 @@ _TEXT_MUTATIONS = (
 
 def outcome(data: bytes, pipeline: str, note: Callable[[str], None]) -> str:
     """What becomes of one input: "ok", "refused", or what is wrong with this package. note: told once it is read."""
-    import scalify_hlo.opt_driver as driver
+    import scalify_hlo.io.opt_driver as driver
     from scalify_hlo.bindings import make_context
-    from scalify_hlo.diagnostics import is_not_utf8
     from scalify_hlo.errors import ScalifyError
+    from scalify_hlo.io.diagnostics import is_not_utf8
+    from scalify_hlo.io.serialization import Program, parse, recognise
     from scalify_hlo.passes.pipeline import parse_pipeline
-    from scalify_hlo.serialization import Program, parse, recognise
 
     def read(program: Any, context: Any) -> Any:
         module = parse(program, context)
@@ -211,9 +211,10 @@ def outcome(data: bytes, pipeline: str, note: Callable[[str], None]) -> str:
 
 def outcomes(cases: Iterator[tuple[int, bytes, str]]) -> Iterator[tuple[int, bytes, str, str]]:
     """(k, data, pipeline, outcome) of each case; workers that end or hang are replaced."""
-    for name in ("opt_driver", "rewriter", "registry", "exported"):  # once, not in each worker; they start no threads
+    # Once, not in each worker; they start no threads.
+    for name in ("io.opt_driver", "engine.rewriter", "rules.registry", "exported"):
         importlib.import_module(f"scalify_hlo.{name}")
-    importlib.import_module("scalify_hlo.registry").rules()
+    importlib.import_module("scalify_hlo.rules.registry").rules()
     batch: list[tuple[int, bytes, str]] = []
     for each in cases:
         batch.append(each)

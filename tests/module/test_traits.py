@@ -10,7 +10,7 @@ import pytest
 from scalify_hlo.bindings import chlo, ir, make_context, stablehlo
 from scalify_hlo.module import traits
 from scalify_hlo.module.traits import TABLE, Trait
-from scalify_hlo.registry import rules
+from scalify_hlo.rules.registry import rules
 from tests.ops.test_completeness import operations_of
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -124,6 +124,7 @@ def test_no_other_file_keeps_a_list_of_elementwise_operations_or_data_movements(
     }
     # Choices of their own, of no property of the operations: what is emitted, shown, widened or displaced.
     assert kept <= {
-        "scalify_hlo/packed_scales.py", "scalify_hlo/passes/cast.py", "scalify_hlo/passes/instrument.py",
-        "scalify_hlo/passes/precision_kinds.py", "scalify_hlo/plain.py", "scalify_hlo/statistics_in_f32.py",
+        "scalify_hlo/emit/packed_scales.py", "scalify_hlo/passes/cast.py", "scalify_hlo/passes/instrument.py",
+        "scalify_hlo/passes/precision_kinds.py", "scalify_hlo/rules/plain.py",
+        "scalify_hlo/engine/statistics_in_f32.py",
     }  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from scalify_hlo.bindings import chlo, stablehlo
-from scalify_hlo.registry import refusals, rules, unscaled_operations
+from scalify_hlo.rules.registry import refusals, rules, unscaled_operations
 from tests.ops.programs import PROGRAMS
 
 _LIT = pathlib.Path(__file__).resolve().parents[2] / "test" / "lit" / "rewrites"
@@ -37,7 +37,7 @@ def test_the_dialects_are_enumerated() -> None:
 @pytest.mark.parametrize("op", sorted(all_operations()))
 def test_every_operation_is_ruled_refused_or_listed(op: str) -> None:
     places = [table for table in (rules(), refusals(), unscaled_operations()) if op in table]
-    assert places, f"'{op}' has no rule (scalify_hlo.registry.rule), no refusal and is not listed as never scaled"
+    assert places, f"'{op}' has no rule (scalify_hlo.rules.registry.rule), no refusal and is not listed as never scaled"
     assert len(places) == 1, f"'{op}' is in more than one table"
 
 

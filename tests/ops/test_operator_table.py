@@ -6,7 +6,7 @@ import re
 from scalify_hlo.tools.operators import operator_table
 
 from scalify_hlo.bindings import chlo, stablehlo
-from scalify_hlo.registry import refusals, rules, unscaled_operations
+from scalify_hlo.rules.registry import refusals, rules, unscaled_operations
 from tests.ops.test_completeness import operations_of
 
 _DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operators.md"

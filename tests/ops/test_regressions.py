@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.engine.functions import FunctionTable
+from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.execution.inputs import Split, recombine
-from scalify_hlo.functions import FunctionTable
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rewrite import rewrite_module
-from scalify_hlo.rewriter import Rewriter
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE
-from scalify_hlo.values import ScaledValue
 from tests.support import Rewritten, check_program, check_range, run_on_xla
 
 

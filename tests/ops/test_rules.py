@@ -10,8 +10,8 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.signature import pair_arguments, pair_results
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.registry import rules
 from scalify_hlo.rewrite import rewrite_module
+from scalify_hlo.rules.registry import rules
 from tests.ops.program import Program
 from tests.ops.programs import PROGRAMS
 from tests.support import RANGE_EXPONENTS, Evaluate, Rewritten, check_program, check_range, run_on_xla

@@ -10,11 +10,11 @@ import pytest
 
 from scalify_hlo import rewrite_module
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.statistics_in_f32 import widen_statistics
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.modules import as_module, operations
 from scalify_hlo.execution.promote import promote_to_f64
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.statistics_in_f32 import widen_statistics
 
 SHAPE = (8, 64)
 

@@ -11,7 +11,7 @@ import re
 
 from scalify_hlo import rewrite_module
 from scalify_hlo.errors import ScalifyError
-from scalify_hlo.registry import rules
+from scalify_hlo.rules.registry import rules
 from tests.ops.program import Program
 from tests.ops.programs import PROGRAMS
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.emit.marks import ScaledTensor, mark_tensors
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.measure import measure
-from scalify_hlo.health import TensorHealth, read_health, summary, table
-from scalify_hlo.health_html import report_html
-from scalify_hlo.health_layout import BINS, FIRST_EXPONENT
-from scalify_hlo.marks import ScaledTensor, mark_tensors
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.instrument import Instrument, marks
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from scalify_hlo.reports.health import TensorHealth, read_health, summary, table
+from scalify_hlo.reports.health_html import report_html
+from scalify_hlo.reports.health_layout import BINS, FIRST_EXPONENT
 
 Array = np.ndarray[Any, Any]
 

@@ -10,6 +10,7 @@ import pytest
 
 from scalify_hlo import rewrite_module
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.rewriter import Attempt
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.inputs import rewritten_arguments, split_by_exponent
 from scalify_hlo.execution.modules import as_module, operations
@@ -18,7 +19,6 @@ from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition import find_laws
 from scalify_hlo.recognition.blocks import find_blocks
 from scalify_hlo.recognition.graph import Graph
-from scalify_hlo.rewriter import Attempt
 
 Function = Callable[[Any], Any]
 SHAPE = (16, 64)

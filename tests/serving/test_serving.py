@@ -18,7 +18,7 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.signature import entry_signature
-from scalify_hlo.scales_file import TensorStatistics, read_scales
+from scalify_hlo.io.scales_file import TensorStatistics, read_scales
 from scalify_hlo.serving.calibration import Calibration, exponent, statistics_of
 from scalify_hlo.serving.comparison import compare as losses
 from scalify_hlo.serving.exported import pin_exported

@@ -38,5 +38,5 @@ def test_sizes_import_no_engine() -> None:
             continue
         seen.add(module)
         pending |= _imported(path)
-    assert "scalify_hlo.moments" in seen
+    assert "scalify_hlo.size.moments" in seen
     assert {module for module in seen if set(module.split(".")[1:2]) & _ENGINE} == set()

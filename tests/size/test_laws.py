@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.module.traits import TABLE, Trait
-from scalify_hlo.signature import public_function
 from scalify_hlo.size.analysis import SizeAnalysis
 from scalify_hlo.size.steps import settled
 from scalify_hlo.size.view import LAWS

@@ -6,8 +6,8 @@ import pathlib
 import pytest
 
 from scalify_hlo.bindings import make_context
-from scalify_hlo.serialization import parse, recognise
-from scalify_hlo.signature import public_function
+from scalify_hlo.engine.signature import public_function
+from scalify_hlo.io.serialization import parse, recognise
 from scalify_hlo.size.steps import frames, settled
 from tests.shared_data import shared
 

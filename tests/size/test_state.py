@@ -12,10 +12,10 @@ import scalify_hlo as sc
 from benchmarks.models.catalogue import MODELS
 from benchmarks.models.training import adam, initial_state
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.facts import FactFinder
-from scalify_hlo.functions import FunctionTable
+from scalify_hlo.engine.facts import FactFinder
+from scalify_hlo.engine.functions import FunctionTable
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.signature import public_function
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.state import becomes, find_pairs
 

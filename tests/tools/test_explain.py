@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from scalify_hlo.tools.explain import main
 
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.explain import Explanation, as_text, explain
+from scalify_hlo.reports.explain import Explanation, as_text, explain
 from tests.training_programs import forward_text, train_step_text
 
 

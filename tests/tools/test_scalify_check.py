@@ -14,8 +14,9 @@ import pytest
 from jax import export
 from scalify_hlo.tools.scalify_check import main
 
-from scalify_hlo import ScalifyOptions, registry, rewrite_module
-from scalify_hlo.oprewrite import OpRewrite
+from scalify_hlo import ScalifyOptions, rewrite_module
+from scalify_hlo.rules import registry
+from scalify_hlo.rules.oprewrite import OpRewrite
 
 
 def loss_and_step(w: jax.Array, x: jax.Array, count: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:

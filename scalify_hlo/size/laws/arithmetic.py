@@ -2,8 +2,8 @@
 
 import math
 
-from scalify_hlo.moments import Moments
 from scalify_hlo.size.algebra import Size, inverse, of_number, product
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.size.view import View, base_and_power, law
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
-from scalify_hlo.moments import Moments
 from scalify_hlo.size.algebra import Size, of_number
 from scalify_hlo.size.laws.arithmetic import smaller
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.size.view import View, law, root
 from scalify_hlo.types import tensor_info
 

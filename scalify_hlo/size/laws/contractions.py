@@ -3,9 +3,9 @@
 import math
 
 from scalify_hlo.bindings import chlo, ir, stablehlo
-from scalify_hlo.moments import Moments
 from scalify_hlo.size.algebra import Size, product
 from scalify_hlo.size.laws.reductions import aligned_sum
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.size.view import View, law
 
 

@@ -5,10 +5,10 @@ A unit Gaussian stands for operands of about unit size.
 
 import math
 
-from scalify_hlo.moments import Moments
 from scalify_hlo.size.algebra import Size, of_number
 from scalify_hlo.size.laws.arithmetic import smaller
 from scalify_hlo.size.masks import share_of
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.size.view import View, law
 
 # Of functions that are not 0 at 0 and bounded: sqrt(E[f(x)^2]), E[f(x)] of a unit Gaussian.

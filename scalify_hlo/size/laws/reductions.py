@@ -5,10 +5,10 @@ import math
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
-from scalify_hlo.moments import Moments
 from scalify_hlo.size.algebra import Size
 from scalify_hlo.size.laws.arithmetic import add
 from scalify_hlo.size.laws.assembly import beside
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.size.view import View, law
 
 

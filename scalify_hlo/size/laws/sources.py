@@ -4,8 +4,8 @@ import math
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import moments_of_iota, read_dense, rounded
-from scalify_hlo.moments import Moments
 from scalify_hlo.size.algebra import Size, of_number
+from scalify_hlo.size.moments import Moments
 from scalify_hlo.size.view import View, law
 
 

@@ -6,8 +6,8 @@ Its distribution names this module in the entry point group `scalify_hlo.rules`;
 from scalify_hlo.rewrites.custom_calls import custom_call
 from scalify_hlo.rewrites.nonlinear import on_values
 
-from scalify_hlo.oprewrite import OpRewrite
-from scalify_hlo.registry import marker, rule
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.registry import marker, rule
 from scalify_hlo.scale import Scale
 
 

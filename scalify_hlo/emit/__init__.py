@@ -1,0 +1,1 @@
+"""What rules emit with: operations, scale arithmetic, and what is tidied when all is emitted."""

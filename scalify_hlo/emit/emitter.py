@@ -1,0 +1,84 @@
+"""What rules emit with: operations, the arithmetic of scales, and data times a scale."""
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.emit.scale_emitter import NeedsScaleError, ScaleEmitter
+from scalify_hlo.emit.scopes import At, Scope
+from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
+
+__all__ = ["At", "Emitter", "NeedsScaleError", "Scope"]
+
+
+class Emitter(ScaleEmitter):
+    """Multiplies data by scales."""
+
+    def rescale(self, data: ir.Value, factor: Scale, *, infinite: bool = False) -> ir.Value:
+        """data * factor, in the data's type; through f32 where the type is too narrow for the factor.
+
+        infinite: data may be infinite, and remain so if the factor, a product of small scales, has become 0.
+        """
+        if factor.is_one:
+            return data
+        info = tensor_info(data.type)
+        if factor.is_constant:
+            return self._rescale_by_constant(data, info, factor.exponent)
+        if info.is_narrow:
+            wide = self.rescale(self.convert(data, "f32"), factor, infinite=infinite)
+            return self.convert(wide, info.element)
+        value = self.divisor(factor) if infinite else self.scale_value(factor)
+        return self._scaled_by("multiply", data, value, info)
+
+    def unscale_by(self, data: ir.Value, scale: Scale) -> ir.Value:
+        """data / scale, where the scale is a value of its own: no reciprocal is emitted. Not for narrow types."""
+        if scale.is_constant:
+            return self.rescale(data, ONE / scale)
+        return self._scaled_by("divide", data, self.divisor(scale), tensor_info(data.type))
+
+    def source_of(self, data: ir.Value) -> tuple[ir.Value, float] | None:
+        """(source, k) where `data` is source * 2^k by an operation emitted here."""
+        scope: Scope | None = self.scope
+        while scope is not None:
+            found = scope.cache.get(("source", data))
+            if found is not None:
+                return found
+            scope = None if scope.isolated else scope.parent
+        return None
+
+    def _scaled_by(self, name: str, data: ir.Value, value: ir.Value, info: TensorInfo) -> ir.Value:
+        if info.is_complex:
+            real_type = self.tensor_type(data.type, info.real)
+            real, imag = self.op("real", real_type, data), self.op("imag", real_type, data)
+            factor = self.broadcast_like(self.scale_as(value, info.real), real)
+            parts = (self.op(name, real_type, part, factor) for part in (real, imag))
+            return self.op("complex", data.type, *parts)
+        factor = self.broadcast_like(self.scale_as(value, info.element), data, info, used=True)
+        return self.op(name, data.type, data, factor)
+
+    def scale_as(self, value: ir.Value, element: str) -> ir.Value:
+        """A f32 scale value in the element type it is to be multiplied in."""
+        if element == "f32":
+            return value
+        key = ("convert", value, element)
+        if key not in self.scope.cache:
+            self.scope.cache[key] = self.convert(value, element)
+        return self.scope.cache[key]
+
+    def _rescale_by_constant(self, data: ir.Value, info: TensorInfo, exponent: float) -> ir.Value:
+        if info.is_float and FLOAT_RANGE[info.element][2] < 7:  # f8: no arithmetic in the type itself
+            return self.convert(self._rescale_by_constant(self.convert(data, "f32"), tensor_info(
+                self.tensor_type(data.type, "f32")), exponent), info.element)  # fmt: skip
+        source, total = data, exponent
+        low, high = info.min_exponent, info.max_exponent
+        if info.is_complex:  # multiplied by f32 scale values
+            low, high = max(low, -126), min(high, 127)
+        while exponent:
+            step = max(low, min(high, exponent))
+            if info.is_complex:
+                data = self._scaled_by("multiply", data, self.constant(self.scalar, 2.0**step), info)
+            else:
+                data = self.op("multiply", data.type, data, self.splat(data, 2.0**step))
+            exponent -= step
+        if not info.is_narrow:
+            # What is computed from it next may go back to the source (see scalify_hlo.rules.plain.unscaled).
+            self.scope.cache["source", data] = (source, total)
+        return data

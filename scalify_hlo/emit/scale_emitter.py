@@ -1,0 +1,459 @@
+"""The arithmetic of scales: symbolic as long as possible, emitted once and shared where a value is needed.
+
+It is hoisted to the outermost scope in which all its symbols exist, so that a loop body does not recompute what does
+not change in it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.emit.operation_emitter import OperationEmitter
+from scalify_hlo.emit.scopes import At, Scope
+from scalify_hlo.scale import FLOOR, ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, largest, smallest
+from scalify_hlo.types import tensor_info
+
+# A scale below this (log2) is taken to be that of a tensor of zeros.
+_ZEROS = -110
+# Powers of a scale up to this one are products of its factors one by one.
+_MOST_MULTIPLIED = 8
+# No f32 but 0 and infinity remains one when it is multiplied by 2 to this power, or divided.
+_BEYOND = 300
+
+
+class NeedsScaleError(Exception):
+    """A rule asked for the run-time value of a scale that has none (see scalify_hlo.rules.bodies.open_scale)."""
+
+
+class ScaleEmitter(OperationEmitter):
+    """Emits the arithmetic of scales."""
+
+    def __init__(self, entry: ir.Block, location: ir.Location, *, narrow: bool):
+        """narrow: some data are of a type of less range than f32, and scales as far from 1 as f32 can hold."""
+        super().__init__(entry, location)
+        self._narrow = narrow
+        self.opened = 0  # how many open scales there have been
+        self._symbols = 0
+        # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
+        self._members: dict[Any, list[Scale]] = {}
+        self._maxima: dict[Any, list[Scale]] = {}  # factors of the maximum -> the scales that it was taken of
+        self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
+        self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
+        self._live: set[Symbol] = set()  # see `is_live`
+        self.multiples: dict[tuple[Symbol, Symbol], bool] = {}  # whether the first grows with the second
+        # Scales that were kept above zero -> what they were.
+        self._above_zero: dict[Symbol, Scale] = {}
+        self._floored: dict[Symbol, Scale] = {}  # see `floored`
+        self._argument: ir.Value | None = None  # some scale of rank 0 that enters the function
+
+    def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
+               least: float = SMALLEST_EXPONENT, trials: Trials = TRIALS) -> Symbol:  # fmt: skip
+        """A new symbol for a f32 scale value defined in the current scope."""
+        self._symbols += 1
+        shape = tensor_info(value.type).shape
+        depth = self.scope.depth if depth is None else depth
+        # Not of a region, whose arguments have symbols before it is entered.
+        if self._argument is None and not shape and depth == 0 and isinstance(value.owner, ir.Block):
+            self._argument = value
+        return Symbol(self._symbols, value, shape, depth, positive, least, trials)
+
+    def as_scale(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
+                 least: float = SMALLEST_EXPONENT, trials: Trials = TRIALS) -> Scale:  # fmt: skip
+        """A scale made of one new symbol."""
+        return Scale(0, ((self.symbol(value, positive=positive, depth=depth, least=least, trials=trials), 1),))
+
+    def cache_scale(self, key: object, value: ir.Value, *, positive: bool = False, trials: Trials = TRIALS) -> Scale:
+        """A new symbol for `value`, found again under `key` in this scope."""
+        scale = self.as_scale(value, positive=positive, trials=trials)
+        self.scope.cache[key] = scale
+        return scale
+
+    def single(self, scale: Scale) -> Scale:
+        """The scale as one symbol; the same symbol each time."""
+        if len(scale.factors) == 1 and scale.exponent == 0 and scale.factors[0][1] == 1:
+            return scale
+        value = self.scale_value(scale)
+        key = ("single", value)
+        _, scope = self._cached(scale)
+        if key not in scope.cache:
+            scope.cache[key] = found = self.as_scale(value, depth=scope.depth, trials=scale.trials)
+            self._products[found.factors[0][0]] = scale
+        return scope.cache[key]
+
+    def expanded(self, scale: Scale, *, floors: bool = True) -> Scale:
+        """The scale with the symbols that stand for products replaced by them.
+
+        floors: leave those that were kept above zero as they are.
+        """
+        products = self._products
+        floored: dict[Symbol, Scale] = {} if floors else self._above_zero
+        while any(symbol in products or symbol in floored for symbol, _ in scale.factors):
+            result = Scale(scale.exponent)
+            for symbol, power in scale.factors:
+                known = products.get(symbol) or floored.get(symbol)
+                result = result * (Scale(0, ((symbol, 1),)) if known is None else known) ** power
+            scale = result
+        return scale
+
+    def scale_value(self, scale: Scale) -> ir.Value:
+        """The scale as a f32 SSA value, of rank 0 or of the scale's shape."""
+        if len(scale.factors) == 1 and scale.exponent == 0 and scale.factors[0][1] == 1:
+            symbol = scale.factors[0][0]
+            if symbol.is_open:
+                raise NeedsScaleError
+            return symbol.value
+        found, scope = self._cached(scale)
+        if found is not None:
+            return found
+        with self.hoisted(scope):
+            result = self._emit_scale(scale)
+        scope.cache[scale] = result
+        return result
+
+    def is_emitted(self, scale: Scale) -> bool:
+        """Whether the scale exists as a value already, so that its use costs no operation."""
+        return self._cached(scale)[0] is not None
+
+    def above_zero(self, scale: Scale) -> Scale:
+        """The scale, or the floor if it is smaller, where it may be 0: what a value is divided by and then has."""
+        if scale.positive or self._narrow or not scale.is_scalar:
+            return scale
+        found = self.emitted_extremum("maximum", [scale, FLOOR])
+        self._above_zero[found.factors[0][0]] = scale
+        return found
+
+    def _cached(self, scale: Scale) -> tuple[ir.Value | None, Scope]:
+        """The value of a scale if some visible scope has it, else the outermost scope that can."""
+        scope = self.scope
+        while True:
+            if scale in scope.cache:
+                return scope.cache[scale], scope
+            if scope.parent is None or scope.isolated or scope.depth <= scale.depth:
+                return None, scope
+            scope = scope.parent
+
+    def _emit_scale(self, scale: Scale) -> ir.Value:
+        if not scale.factors:
+            if -149 <= scale.exponent <= 127:
+                return self.constant(self.scalar, 2.0**scale.exponent)
+            return self.constant(self.scalar, 0.0 if scale.exponent < 0 else float("inf"))
+        if scale.exponent:
+            product = self.scale_value(Scale(0, scale.factors))
+            # Far exponents in two steps: 2^-200 is no f32, but 2^-100 * (2^-100 * s) may well be.
+            rest = max(-_BEYOND, min(_BEYOND, scale.exponent))
+            while rest:
+                step = max(-126, min(127, rest))
+                product = self.scale_op("multiply", product, self.scale_value(Scale(step)))
+                rest -= step
+            return product
+        if scale.degree > _MOST_MULTIPLIED:  # s^2n = (s^n)^2: as many operations as the power has binary digits
+            root = Scale(0, tuple((symbol, int(power / 2)) for symbol, power in scale.factors if abs(power) > 1))
+            value = self.scale_value(root)
+            square, rest = self.scale_op("multiply", value, value), scale / root**2
+            return square if rest.is_one else self.scale_op("multiply", square, self.scale_value(rest))
+        numerators = [symbol for symbol, power in scale.factors for _ in range(max(power, 0))]
+        denominators = [symbol for symbol, power in scale.factors for _ in range(max(-power, 0))]
+        if not denominators and all(power % 2 == 0 for _, power in scale.factors):  # (s t)^2n = ((s t)^n)^2
+            root = self.scale_value(Scale(0, tuple((symbol, power // 2) for symbol, power in scale.factors)))
+            return self.scale_op("multiply", root, root)
+        known = None if self._narrow else self._from_emitted(scale)
+        if known is not None:
+            return known
+        if not denominators:
+            rest, last = numerators[:-1], numerators[-1]
+            return self.scale_op("multiply", *(self.scale_value(_power_product(part)) for part in (rest, [last])))
+        if not self._narrow or len(numerators) + len(denominators) <= 2:
+            return self.scale_op(
+                "divide", self.scale_value(_power_product(numerators)), self.divisor(_power_product(denominators))
+            )
+        # Products and quotients in turns: s^2 may leave the range of f32 where s^2/t does not. In programs of f32
+        # scales are sizes of f32 values, and XLA would take one and a half times as long to compile a whole step.
+        if len(numerators) > len(denominators):
+            rest = _power_product(numerators[:-1]) / _power_product(denominators)
+            return self.scale_op("multiply", self.scale_value(rest), self.scale_value(_power_product(numerators[-1:])))
+        last = _power_product(denominators[-1:])
+        rest = _power_product(numerators) / _power_product(denominators[:-1])
+        return self.scale_op("divide", self.scale_value(rest), self.divisor(last))
+
+    def _from_emitted(self, scale: Scale) -> ir.Value | None:
+        """A product or quotient of three factors or more from one of one factor less that exists; None if none does.
+
+        # s t u / v = (s t / v) u: one operation instead of two, and XLA does not repeat what s t / v is computed from
+        """
+        if sum(abs(power) for _, power in scale.factors) < 3:
+            return None
+        for symbol, power in scale.factors:
+            factor = Scale(0, ((symbol, 1),))
+            rest = scale / factor if power > 0 else scale * factor
+            if self.is_emitted(rest):
+                value = self.scale_value(rest)
+                if power > 0:
+                    return self.scale_op("multiply", value, self.scale_value(factor))
+                return self.scale_op("divide", value, self.divisor(factor))
+        product = Scale(0, tuple((symbol, power) for symbol, power in scale.factors if power > 0))
+        for symbol, _ in product.factors if product.factors != scale.factors else ():
+            factor = Scale(0, ((symbol, 1),))
+            rest = product / factor
+            if rest.factors and self.is_emitted(rest):  # s t exists: s t / v next, which others may want
+                return self.scale_op("multiply", self.scale_value(scale / factor), self.scale_value(factor))
+        return None
+
+    def divisor(self, scale: Scale) -> ir.Value:
+        """The scale as a value that is never 0: a zero scale must not divide (its data are zeros)."""
+        value = self.scale_value(scale)
+        if scale.positive:
+            return value
+        key = ("divisor", value)
+        _, scope = self._cached(scale)
+        if key not in scope.cache:
+            with self.hoisted(scope):
+                scope.cache[key] = self.scale_op("maximum", value, self.scale_value(SMALLEST))
+        return scope.cache[key]
+
+    def scale_op(self, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        """An elementwise operation on two f32 scale values; rank 0 broadcasts to the other's shape."""
+        if a.type != b.type:
+            shape_a, shape_b = tensor_info(a.type).shape, tensor_info(b.type).shape
+            shape = tuple(max(m, n) for m, n in zip(shape_a, shape_b, strict=True)) if shape_a and shape_b else (
+                shape_a or shape_b
+            )  # fmt: skip
+            a, b = self.broadcast_to(a, shape), self.broadcast_to(b, shape)
+        return self.op(name, a.type, a, b)
+
+    def broadcast_to(self, scale: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """A f32 scale value at a static shape (rank 0, or same rank with dimensions 1 or full)."""
+        info = tensor_info(scale.type)
+        if info.shape == tuple(shape):
+            return scale
+        dims = ir.DenseI64ArrayAttr.get(list(range(info.rank)))
+        return self.op(
+            "broadcast_in_dim", ir.RankedTensorType.get(list(shape), self.f32), scale, broadcast_dimensions=dims
+        )
+
+    def rounded_power_of_two(self, value: ir.Value) -> ir.Value:
+        """A f32 scale value rounded to a power of two: its exponent, without mantissa bits."""
+        i32 = ir.IntegerType.get_signless(32)
+        return self.op(
+            "reduce_precision", value.type, value,
+            exponent_bits=ir.IntegerAttr.get(i32, 8), mantissa_bits=ir.IntegerAttr.get(i32, 0),
+        )  # fmt: skip
+
+    def maximum(self, scales: Sequence[Scale], base: float | None = None) -> Scale:
+        """The largest of several scales: by algebra where they share factors, else at run time.
+
+        base: power of two outside the maximum; by default that of the simplest scale, which then costs no operation.
+        """
+        return self._extremum("maximum", scales, base)
+
+    def minimum(self, scales: Sequence[Scale]) -> Scale:
+        """The smallest of several scales: by algebra where they share factors, else at run time."""
+        return self._extremum("minimum", scales)
+
+    def _extremum(self, name: str, scales: Sequence[Scale], base: float | None = None) -> Scale:
+        groups: dict[Any, Scale] = {}
+        choose = max if name == "maximum" else min
+        for scale in scales:
+            known = groups.get(scale.factors, scale)
+            groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
+        distinct = sorted(groups.values(), key=_order)
+        if name == "maximum":
+            distinct = self._without_dominated(self._opened(distinct))
+        if len(distinct) == 1:
+            return distinct[0]
+        # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by.
+        if base is None:
+            base = next(scale.exponent for scale in distinct if scale.factors)
+        distinct = [Scale(scale.exponent - base, scale.factors) for scale in distinct]
+        return self.emitted_extremum(name, distinct).shifted(base)
+
+    def emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
+        """The maximum or minimum of unlike scales as one symbol, with all their powers of two in it."""
+        key = (name, *distinct)
+        depth = max(scale.depth for scale in distinct)
+        scope = self.scope
+        while key not in scope.cache and scope.parent is not None and not scope.isolated and scope.depth > depth:
+            scope = scope.parent
+        if key not in scope.cache:
+            positive = [scale.positive for scale in distinct]
+            with self.hoisted(scope):
+                values = [self._floor() if scale == FLOOR else self.scale_value(scale) for scale in distinct]
+                if name == "maximum" and not any(positive):
+                    # One operand made positive makes the maximum so; the last is the likeliest to be shared.
+                    distinct[-1] = self.above_zero(distinct[-1])
+                    values[-1] = self.divisor(distinct[-1])
+                result = values[0]
+                for value in values[1:]:
+                    result = self.scale_op(name, result, value)
+            safe = name == "maximum" or all(positive)
+            bounds = [scale.least for scale in distinct if name == "maximum"]
+            least = max(SMALLEST_EXPONENT, *bounds) if bounds else SMALLEST_EXPONENT
+            choose = largest if name == "maximum" else smallest
+            trials = choose(scale.trials for scale in distinct)
+            found = self.as_scale(result, positive=safe, depth=scope.depth, least=least, trials=trials)
+            scope.cache[key] = found
+            if name == "maximum":
+                self._maxima[found.factors] = distinct
+                members = list(distinct)
+                for scale in distinct:
+                    members += [m.shifted(scale.exponent) for m in self._members.get(scale.factors, ())]
+                self._members[found.factors] = members
+        return scope.cache[key]
+
+    def _floor(self) -> ir.Value:
+        """The floor as a value that XLA does not know to be constant: some scale, neither below nor above it.
+
+        XLA repeats an operation of scalars that has a constant operand in every kernel that reads the result, with all
+        that the other operand is computed of (xla/service/instruction_fusion.cc, ComputeGloballyUnfusible); one of two
+        computed operands that leaves the function is computed once. Adam's kernels read three such maxima each.
+        Otherwise they would be different ones for each parameter, and XLA would compile them all.
+        """
+        if self._argument is None or self.scope.is_isolated:
+            return self.scale_value(FLOOR)
+        scope = self.scope
+        while scope.parent is not None:
+            scope = scope.parent
+        if "floor" not in scope.cache:
+            with self.hoisted(scope):
+                bound = self.scale_value(FLOOR)
+                scope.cache["floor"] = self.op("clamp", self.scalar, bound, self._argument, bound)
+        return scope.cache["floor"]
+
+    def floored(self, scale: Scale, exponent: float, *, in_place: bool) -> Scale:
+        """max(scale, 2^exponent), for a value that has a least size, as x^2 + epsilon has.
+
+        in_place: a maximum taken before may be made so where it is, for all that uses it. Any scale is right that is
+            no smaller, and data of types with the range of f32 lose nothing by it.
+        """
+        if scale.least >= exponent or (in_place and self.raised(scale, exponent)):
+            return scale
+        found = self.emitted_extremum("maximum", [scale, Scale(exponent)])
+        self._floored[found.factors[0][0]] = scale
+        return found
+
+    def raised(self, scale: Scale, exponent: float) -> bool:
+        """Make a scale 2^exponent at least, for all that uses it; whether it could be done: it has to be a maximum."""
+        symbol, power = scale.factors[0]
+        if len(scale.factors) > 1 or power != 1 or symbol.shape or scale.factors not in self._members:
+            return False
+        if scale.least < exponent:
+            op = symbol.value.owner
+            exponent -= scale.exponent
+            with At(self, ir.InsertionPoint(op), self.scope):
+                op.operands[1] = self.scale_op("maximum", op.operands[1], self.scale_value(Scale(exponent)))
+            object.__setattr__(symbol, "least", exponent)
+        return True
+
+    def unfloored(self, scale: Scale) -> Scale:
+        """What remains of a quotient s/g, g = max(s, floor), beside 1: a factor for the data (ONE if there is none).
+
+        # (s x) / (g y) = (s/g x) / y, s/g <= 1
+        """
+        rest = ONE
+        for symbol, power in scale.factors:
+            original = self._floored.get(symbol)
+            if original is None or power > 0:
+                continue
+            powers = dict((scale / rest).factors)
+            times = min((powers.get(s, 0) // p for s, p in original.factors if p > 0), default=0)
+            times = min(times, -power)
+            if times > 0:
+                rest = rest * (original / Scale(0, ((symbol, 1),))) ** times
+        return rest
+
+    def members(self, scale: Scale) -> list[Scale]:
+        """The scales that a maximum was taken of, down to those that are no maxima; the scale itself otherwise."""
+        found = self._members.get(scale.factors)
+        if found is None:
+            expanded = self.expanded(scale)
+            return self.members(expanded) if expanded.factors in self._members else [expanded]
+        leaves = [m.shifted(scale.exponent) for m in found if m.factors not in self._members]
+        return [leaf for m in leaves for leaf in self.members(m)]
+
+    def estimate(self, scale: Scale, parts: Sequence[Scale]) -> None:
+        """Note what a scale of one symbol that comes out of a call, a loop or a branch is about the largest of."""
+        symbol = scale.factors[0][0]
+        self._estimates[symbol] = list(parts)
+        if parts:
+            object.__setattr__(symbol, "trials", largest(part.trials for part in parts))
+
+    def estimate_parts(self, symbol: Symbol, parts: Sequence[Scale]) -> None:
+        """Note what a symbol is about the largest of."""
+        self._estimates[symbol] = list(parts)
+
+    def parts(self, symbol: Symbol) -> list[Scale]:
+        """The scales that a symbol is the maximum of, be it estimated, or the one that it stands for.
+
+        The floor that it may be kept above is no size of anything, and not among them.
+        """
+        if symbol in self._products:
+            return [self._products[symbol]]
+        members = self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
+        return [scale for scale in members if scale != FLOOR]
+
+    def if_zeros(self, scale: Scale, other: Scale) -> Scale:
+        """A scale, or `other` in its place where it is the one of a tensor of zeros, which fits nothing else.
+
+        `other`, which several tensors share, is kept above zero, and not each of the results, that are divided by next.
+        """
+        other = self.above_zero(other)
+        key = ("if zeros", scale, other)
+        _, scope = self._cached(scale * other)
+        if key not in scope.cache:
+            with self.hoisted(scope):
+                own, instead = self.scale_value(scale), self.scale_value(other)
+                bound = self.scale_value(Scale(_ZEROS))
+                direction = ir.Attribute.parse("#stablehlo<comparison_direction LT>")
+                i1 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+                small = self.op("compare", i1, own, bound, comparison_direction=direction)
+                value = self.op("select", self.scalar, small, instead, own)
+            positive, least = other.positive, min(other.least, _ZEROS)
+            found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials,
+                                  least=least if positive else SMALLEST_EXPONENT)  # fmt: skip
+            self._estimates[found.factors[0][0]] = [scale, other]
+            self._live.add(found.factors[0][0])
+            scope.cache[key] = found
+        return scope.cache[key]
+
+    def is_live(self, scale: Scale) -> bool:
+        """Whether a scale is known not to be that of a tensor of zeros."""
+        return bool(scale.factors) and all(symbol in self._live for symbol, _ in scale.factors)
+
+    def _opened(self, scales: list[Scale]) -> list[Scale]:
+        """Maxima among the scales replaced by the one of their members that the other scales do not cover.
+
+        # max(a, max(b, a/2)) = max(a, b): the inner maximum, of a sum that is added to, is then perhaps not needed
+        """
+        opened: list[Scale] = []
+        for i, scale in enumerate(scales):
+            others = opened + scales[i + 1 :]
+            members = [m.shifted(scale.exponent) for m in self._maxima.get(scale.factors, ())]
+            rest = [m for m in members if not any(_covers(other, m) for other in others)]
+            opened += rest if len(rest) == 1 else [scale]
+        return opened
+
+    def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
+        """Scales without those that another one, a maximum taken before, is known to be no smaller than."""
+        dominated = {
+            scale
+            for maximum in scales
+            for member in self._members.get(maximum.factors, ())
+            for scale in scales
+            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent
+        }
+        return [scale for scale in scales if scale not in dominated]
+
+
+def _covers(scale: Scale, other: Scale) -> bool:
+    """Whether a scale is known to be no smaller than another by their forms alone."""
+    return scale.factors == other.factors and scale.exponent >= other.exponent
+
+
+def _power_product(symbols: Sequence[Symbol]) -> Scale:
+    scale = ONE
+    for symbol in symbols:
+        scale = scale * Scale(0, ((symbol, 1),))
+    return scale
+
+
+def _order(scale: Scale) -> tuple[Any, ...]:
+    return (len(scale.factors), tuple((s.index, p) for s, p in scale.factors), scale.exponent)

@@ -1,0 +1,213 @@
+"""Compile-time facts of plain values: constants and what data movement and simple arithmetic makes of them.
+
+The facts are found by walking back from a plain value when a scaled one meets it, so that subgraphs that never
+meet a scaled value cost nothing.
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from scalify_hlo.analysis.calls import terminator
+from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.module.carriers import carried_by
+from scalify_hlo.module.constants import BINARY, UNARY, moments_of_iota, read_dense, rounded
+from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.rules.values import UNKNOWN, PlainFacts
+from scalify_hlo.size.masks import share_of
+from scalify_hlo.size.moments import Moments, of_constant
+from scalify_hlo.types import tensor_info
+
+# Operations that rearrange or repeat elements: a splat stays the same splat.
+_MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE)
+_DEPTH = 12
+
+
+class FactFinder:
+    """Facts of the plain values of one function. Function arguments may come with facts from their caller."""
+
+    def __init__(self, callee: Callable[[ir.Operation], ir.Operation | None] = lambda _: None) -> None:
+        self.callee = callee  # the function that a call refers to, if it is known
+        self.known: dict[ir.Value, PlainFacts] = {}
+        # Journals of what was learnt in rewritings that may be taken back, innermost last.
+        self.learnt: list[list[ir.Value]] = []
+
+    def of(self, value: ir.Value, depth: int = _DEPTH) -> PlainFacts:
+        """What is known of a plain value; UNKNOWN for block arguments and opaque operations."""
+        found = self.known.get(value)
+        if found is None:
+            found = self._derive(value, depth) if depth else UNKNOWN
+            self.known[value] = found
+            if self.learnt:
+                self.learnt[-1].append(value)
+        return found
+
+    def apart(self) -> "FactFinder":
+        """A finder of its own that knows the same of arguments: what it learns before a rewriting stays out of it."""
+        other = FactFinder(self.callee)
+        other.known = {value: facts for value, facts in self.known.items() if isinstance(value, ir.BlockArgument)}
+        return other
+
+    def number(self, value: ir.Value) -> float | None:
+        """The number that all elements of a plain value equal, if it is known."""
+        return self.of(value).splat
+
+    def _derive(self, value: ir.Value, depth: int) -> PlainFacts:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            entering = _enters_unchanged(value)
+            return UNKNOWN if entering is None else self.of(entering, depth - 1)
+        op = owner.operation
+        name = op.name
+        if name == "stablehlo.constant" and tensor_info(value.type).is_complex:
+            return _of_complex(op)
+        if name == "stablehlo.constant":
+            return _of_dense(op)
+        if name in _MOVES:
+            return self.of(op.operands[0], depth - 1)
+        if name == "stablehlo.reduce_precision":
+            return dataclasses.replace(self.of(op.operands[0], depth - 1), splat=None)  # nearly the same number
+        carried = carried_by(value)
+        if carried is not None:
+            return self.of(carried, depth)
+        if name == "stablehlo.convert":
+            return self._of_convert(op.operands[0], value, depth)
+        if name == "stablehlo.iota":
+            return _of_iota(op, value)
+        if name == "stablehlo.scatter" and len(op.operands) == 3:
+            return self._of_scatter(op, value, depth)
+        if name == "func.call":
+            return self._of_call(op, value, depth)
+        if name in UNARY:
+            x = self.of(op.operands[0], depth - 1)
+            return _splat(UNARY[name](x.splat), value) if x.splat is not None else UNKNOWN
+        if name in BINARY:
+            x, y = (self.of(operand, depth - 1) for operand in op.operands)
+            if x.splat is not None and y.splat is not None:
+                return _splat(BINARY[name](x.splat, y.splat), value)
+            if name == "stablehlo.multiply":
+                return _of_products(x, y, 1)
+        if name == "stablehlo.dot_general":
+            x, y = (self.of(operand, depth - 1) for operand in op.operands)
+            numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+            shape, contracting = tensor_info(op.operands[0].type).shape, list[int](numbers.lhs_contracting_dimensions)
+            return _of_products(x, y, math.prod(shape[d] for d in contracting))
+        if name == "stablehlo.select":
+            x, y = (self.of(operand, depth - 1) for operand in list(op.operands)[1:])
+            if x.indifferent and y.indifferent:
+                return PlainFacts(indifferent=True)
+            if x.moments and y.moments and not (x.indifferent or y.indifferent):
+                return PlainFacts(moments=x.moments.mixed(y.moments))
+        return UNKNOWN
+
+    def _of_scatter(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
+        """Of updates written to, or added to, zeros, as in the gradient of a gather: a sparse tensor.
+
+        # E[x^2] = share of elements written * E[update^2], the places taken to be distinct
+        """
+        target, updates = self.of(op.operands[0], depth - 1), self.of(op.operands[2], depth - 1)
+        if target.splat != 0 or updates.moments is None or updates.indifferent:
+            return UNKNOWN
+        size, written = tensor_info(value.type).size, tensor_info(op.operands[2].type).size
+        if size <= 0 or written <= 0:
+            return UNKNOWN
+        share = min(written / size, 1.0)
+        known = updates.moments
+        return PlainFacts(moments=Moments(known.rms * math.sqrt(share), known.mean * share, known.nonnegative))
+
+    def _of_call(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
+        """Of a result of a function, found in its body given what is known of the arguments."""
+        function = self.callee(op)
+        if function is None:
+            return UNKNOWN
+        block = function.regions[0].blocks[0]
+        body = FactFinder(self.callee)
+        for argument, operand in zip(block.arguments, op.operands, strict=True):
+            body.known[argument] = self.of(operand, depth - 1)
+        return body.of(terminator(block).operands[ir.OpResult(value).result_number], depth - 1)
+
+    def _of_convert(self, source: ir.Value, value: ir.Value, depth: int) -> PlainFacts:
+        facts = self.of(source, depth - 1)
+        if facts.splat is not None:
+            rounded = _splat(facts.splat, value)
+            # 1e-8 becomes 0 in f16, but 1.34 * 2^-27 need not: a constant that its type cannot hold is kept.
+            lost = rounded.indifferent and not facts.indifferent and tensor_info(value.type).is_narrow
+            return PlainFacts(facts.splat, False, of_constant(facts.splat)) if lost else rounded
+        if tensor_info(source.type).element == "i1":
+            # A mask of zeros and ones.  # E[x^2] = E[x] = share of ones
+            share = share_of(source)
+            return PlainFacts(moments=Moments(math.sqrt(share), share, True, share=share if share < 0.5 else 1.0))
+        return facts
+
+
+def _enters_unchanged(value: ir.Value) -> ir.Value | None:
+    """What enters a loop as this argument of its body, if the body returns the argument itself; per-device code."""
+    argument = ir.BlockArgument(value)
+    block, index = argument.owner, argument.arg_number
+    op = block.owner.operation
+    if op.name == MANUAL and index < len(op.operands):
+        return op.operands[index]
+    if op.name != "stablehlo.while" or index >= len(op.operands):
+        return None
+    body = op.regions[1].blocks[0]
+    returned = terminator(body).operands
+    same = index < len(returned) and returned[index] == body.arguments[index]
+    return op.operands[index] if same else None
+
+
+def _splat(number: float, value: ir.Value) -> PlainFacts:
+    """Facts of a tensor whose elements all equal `number`, rounded to its element type; of integers toward zero."""
+    held = rounded(number, tensor_info(value.type).element)
+    if held is None:
+        return UNKNOWN
+    number = held
+    indifferent = number == 0 or not math.isfinite(number)
+    return PlainFacts(float(number), indifferent, None if indifferent else of_constant(number))
+
+
+def _of_products(x: PlainFacts, y: PlainFacts, count: int) -> PlainFacts:
+    """Of sums of `count` products of elements of known size, as the rules of scaled values have them."""
+    if x.moments is None or y.moments is None or x.indifferent or y.indifferent or count <= 0:
+        return UNKNOWN
+    product = x.moments.product(y.moments)
+    return PlainFacts(moments=product if count == 1 else product.summed(count))
+
+
+def _of_dense(op: ir.Operation) -> PlainFacts:
+    found = read_dense(op)
+    if not found.is_read:
+        return UNKNOWN
+    if found.splat is None:
+        return PlainFacts(moments=found.moments, indifferent=found.moments is None)
+    indifferent = found.splat == 0 or not math.isfinite(found.splat)
+    return PlainFacts(found.splat, indifferent, None if indifferent else of_constant(found.splat))
+
+
+def _of_complex(op: ir.Operation) -> PlainFacts:
+    """Whether a complex constant is indifferent to scale. The bindings cannot read it: from its text."""
+    text = op.get_asm(large_elements_limit=1)
+    match = re.search(r"dense<\(([^,()]+),([^,()]+)\)>", text)
+    parts = [_number(match[1]), _number(match[2])] if match else [1.0]
+    indifferent = all(part == 0 for part in parts) or any(not math.isfinite(part) for part in parts)
+    return PlainFacts(indifferent=indifferent)
+
+
+def _number(text: str) -> float:
+    """A float as MLIR prints it: decimal, or the bits of an infinity or NaN in hexadecimal."""
+    text = text.strip()
+    if not text.startswith("0x"):
+        return float(text)
+    bits = bytes.fromhex(text[2:])
+    return float(np.frombuffer(bits, ">f4" if len(bits) == 4 else ">f8")[0])
+
+
+def _of_iota(op: ir.Operation, value: ir.Value) -> PlainFacts:
+    info = tensor_info(value.type)
+    size = info.shape[int(ir.IntegerAttr(op.attributes["iota_dimension"]).value)]
+    if size <= 1:
+        return UNKNOWN if size < 0 else _splat(0.0, value)
+    return PlainFacts(moments=moments_of_iota(size))

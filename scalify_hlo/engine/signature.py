@@ -1,0 +1,227 @@
+"""The interface of the public function: the (data, scale) pairs made of its scaled arguments and its results.
+
+Each scaled argument or result becomes two adjacent ones, data then scale, in the original order. Attributes
+follow their data; the scale is replicated where the data are sharded.
+"""
+
+from collections.abc import Sequence
+
+from scalify_hlo.bindings import ir, sdy
+from scalify_hlo.emit.packed_scales import is_packable, packed
+from scalify_hlo.engine.functions import is_private, replace_terminator, retype
+from scalify_hlo.engine.rewriter import Rewriter
+from scalify_hlo.engine.selection import (
+    ROLE,
+    SCALE_SHAPE,
+    SCALED,
+    Selection,
+    argument_names,
+    attributes_of,
+    scale_shape,
+)
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.module.carriers import constrain, sharding_of
+from scalify_hlo.module.manual import EVERYWHERE, GROUPS, collective_attributes
+from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.rules.values import ScaledValue
+from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.types import tensor_info
+
+ALIASING = "tf.aliasing_output"
+
+
+def public_function(module: ir.Module) -> ir.Operation:
+    """The function that a module is called through: @main, or the only public one.
+
+    Raises ScalifyError when there is none or more than one.
+    """
+    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    public = [f for f in functions if not is_private(f)]
+    named_main = [f for f in public if _name(f) == "main"]
+    if len(named_main) == 1:
+        public = named_main
+    if len(public) == 1:
+        if not public[0].regions[0].blocks:
+            where = describe_location(public[0].location)
+            raise ScalifyError(Diagnostic(f"function @{_name(public[0])} has no body; give a definition", where))
+        return public[0]
+    if not public:
+        where = describe_location(module.operation.location)
+        raise ScalifyError(Diagnostic("the module has no public function; one is needed, usually called @main", where))
+    names = ", ".join("@" + _name(f) for f in public)
+    raise ScalifyError(
+        Diagnostic(
+            f"the module has {len(public)} public functions ({names}); rename the entry to @main or mark the others "
+            "private",
+            describe_location(public[1].location),
+        )
+    )
+
+
+def _name(function: ir.Operation) -> str:
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def _set_attributes(function: ir.Operation, kind: str, attributes: Sequence[dict[str, ir.Attribute]]) -> None:
+    if any(attributes):
+        function.attributes[kind] = ir.ArrayAttr.get([ir.DictAttr.get(dict(a)) for a in attributes])
+    elif kind in function.attributes:
+        del function.attributes[kind]
+
+
+def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: ScalifyOptions) -> None:
+    """Give the function its (data, scale) arguments and tell the rewriter their scales."""
+    function = rewriter.function
+    block = function.regions[0].blocks[0]
+    old = list(block.arguments)
+    names = argument_names(function)
+    attributes = attributes_of(function, "arg_attrs", len(old))
+    element = rewriter.emit.element_type("f8E8M0FNU" if options.scale_dtype == "e8m0" else "f32")
+    new_attributes: list[dict[str, ir.Attribute]] = []
+    for argument, name, attribute, scaled, shape in zip(
+        old, names, attributes, selection.scaled, selection.scale_shapes, strict=True
+    ):
+        data = block.add_argument(argument.type, argument.location)
+        argument.replace_all_uses_with(data)
+        if not scaled:
+            new_attributes.append(attribute)
+            continue
+        own = {k: v for k, v in attribute.items() if k not in (SCALED, SCALE_SHAPE, EVERYWHERE)}
+        new_attributes.append({**own, ROLE: ir.StringAttr.get("data")})
+        location = ir.Location.name(f"{name}.scale") if isinstance(argument.location, ir.NameLoc) else argument.location
+        value = block.add_argument(ir.RankedTensorType.get(list(shape), element), location)
+        new_attributes.append({**scale_attributes(own, shape), ROLE: ir.StringAttr.get("scale")})
+        if EVERYWHERE in attribute:
+            rewriter.functions.everywhere.add(value)
+        # f32 scales may be zero, for tensors of zeros; E8M0 has no zero.
+        number = rewriter.emit.convert(value, "f32")
+        if shape and all(n == 1 for n in shape):  # one scale, as a tensor
+            number = rewriter.emit.op("reshape", rewriter.emit.scalar, number)
+        symbol = rewriter.emit.as_scale(number, positive=True)  # zeros carry the smallest scale
+        rewriter.define(data, ScaledValue(data, symbol))
+    for _ in old:
+        block.erase_argument(0)
+    _set_attributes(function, "arg_attrs", new_attributes)
+
+
+def scale_attributes(attributes: dict[str, ir.Attribute], shape: Sequence[int]) -> dict[str, ir.Attribute]:
+    """Argument or result attributes of a scale, from those of its data: not donated, sharded where it is as large."""
+    result: dict[str, ir.Attribute] = {}
+    for name, attribute in attributes.items():
+        if name == "mhlo.sharding":
+            result[name] = ir.StringAttr.get("{replicated}")
+        elif name == "sdy.sharding":
+            sharding = sdy.TensorShardingAttr(attribute)
+            whole = sdy.DimensionShardingAttr.get([], True)
+            dims = [whole if n == 1 else sharding.dimension_shardings[d] for d, n in enumerate(shape)]
+            result[name] = sdy.TensorShardingAttr.get(sharding.mesh_or_ref, dims)
+        elif name == "jax.result_info":
+            result[name] = ir.StringAttr.get(ir.StringAttr(attribute).value + ".scale")
+        elif name in ("mhlo.layout_mode", "mhlo.memory_kind"):
+            result[name] = attribute
+    return result
+
+
+def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: ScalifyOptions) -> None:
+    """Return pairs (data, scale), or recombined values, and move the attributes of results along."""
+    function, emit = rewriter.function, rewriter.emit
+    old = list(terminator.operands)
+    attributes = attributes_of(function, "res_attrs", len(old))
+    unasked = None if options.result_scales == "shaped" else ()
+    errors: list[Diagnostic] = []
+    operands: list[ir.Value] = []
+    scales: dict[int, ir.Value] = {}  # by the position of the result
+    new_attributes: list[dict[str, ir.Attribute]] = []
+    moved: dict[int, int] = {}
+    common = _at_common_scales(rewriter, old)
+    element = "f8E8M0FNU" if options.scale_dtype == "e8m0" else "f32"
+    where = describe_location(function.location)
+    data_role, scale_role = ir.StringAttr.get("data"), ir.StringAttr.get("scale")
+    for i, (value, attribute) in enumerate(zip(old, attributes, strict=True)):
+        moved[i] = len(operands)
+        info = tensor_info(value.type)
+        scaled = common.get(i) or rewriter.scaled.get(value)
+        shape = scale_shape(f"result {i}", value, attribute, where, errors)
+        attribute = {k: v for k, v in attribute.items() if k != SCALE_SHAPE}
+        if errors or options.plain_results or info.element not in options.scaled_types:
+            operands.append(plain_value(rewriter, scaled) if scaled else value)
+            new_attributes.append(attribute)
+            continue
+        data, scale = pair(rewriter, scaled, value, unasked if shape is None else shape)
+        sharding = sharding_of(value)
+        if sharding is not None and data != value:
+            data = rewriter.laid_out(data, sharding) or constrain(data, sharding, emit.ip)
+        scales[len(operands) + 1] = scale
+        operands += [data, scale]
+        own = tensor_info(scale.type).shape
+        of_scale = {**scale_attributes(attribute, own), ROLE: scale_role}
+        if GROUPS in rewriter.functions.module.operation.attributes:
+            of_scale[EVERYWHERE] = ir.UnitAttr.get()
+        new_attributes += [{**attribute, ROLE: data_role}, of_scale]
+    rewriter.functions.errors += errors
+    together = [i for i, scale in scales.items() if is_packable(scale) and options.vector_scales]
+    with emit.ip, emit.location:
+        scales |= zip(together, packed([scales[i] for i in together]), strict=True)
+    for i, scale in scales.items():
+        operands[i] = emit.convert(scale, element)
+    replace_terminator(terminator, operands)
+    retype(function)
+    _set_attributes(function, "res_attrs", new_attributes)
+    _move_aliases(function, moved)
+
+
+def _at_common_scales(rewriter: Rewriter, values: Sequence[ir.Value]) -> dict[int, ScaledValue]:
+    """Of per-device code, the results with scales that are the same on all devices, by their index.
+
+    The program around it takes the scales of a result for one number.
+    """
+    from scalify_hlo.emit.common_scales import at_common_scales
+
+    groups = rewriter.functions.module.operation.attributes.get(GROUPS)
+    if groups is None:
+        return {}
+    forms = {i: rewriter.scaled[value] for i, value in enumerate(values) if value in rewriter.scaled}
+    common = at_common_scales(rewriter, list(forms.values()), collective_attributes(groups))
+    return dict(zip(forms, common, strict=True))
+
+
+def pair(
+    rewriter: Rewriter, scaled: ScaledValue | None, value: ir.Value, shape: tuple[int, ...] | None
+) -> tuple[ir.Value, ir.Value]:
+    """Data and scale of a result; the scale has the given shape, or, with None, whatever shape it has."""
+    emit = rewriter.emit
+    if scaled is None:
+        return value, emit.broadcast_to(emit.scale_value(ONE), shape or ())
+    own = scaled.scale.shape
+    if shape is not None and own:
+        from scalify_hlo.rules.shapes import to_rank_0, uniform_along
+
+        narrowed = [d for d, n in enumerate(shape) if n == 1]
+        scaled = uniform_along(rewriter, scaled, narrowed) if shape else to_rank_0(rewriter, scaled)
+    # Positive: what is returned may be an argument of the next call, and arguments' scales divide.
+    scale = emit.divisor(clamped(scaled.scale))
+    return scaled.data, scale if shape is None else emit.broadcast_to(scale, shape)
+
+
+def clamped(scale: Scale) -> Scale:
+    """A constant scale within the range of normal f32 numbers."""
+    return Scale(max(-126.0, min(127.0, scale.exponent))) if scale.is_constant else scale
+
+
+def plain_value(rewriter: Rewriter, scaled: ScaledValue) -> ir.Value:
+    """data * scale in the element type of the data."""
+    from scalify_hlo.rules.plain import unscaled
+
+    return unscaled(rewriter, scaled, element=scaled.info.element)
+
+
+def _move_aliases(function: ir.Operation, moved: dict[int, int]) -> None:
+    """Donation attributes name results by index; the results have moved."""
+    count = len(function.regions[0].blocks[0].arguments)
+    attributes = attributes_of(function, "arg_attrs", count)
+    i32 = ir.IntegerType.get_signless(32)
+    for attribute in attributes:
+        if ALIASING in attribute:
+            index = ir.IntegerAttr(attribute[ALIASING]).value
+            attribute[ALIASING] = ir.IntegerAttr.get(i32, moved.get(index, index))
+    _set_attributes(function, "arg_attrs", attributes)

@@ -1,0 +1,1 @@
+"""Programs in and out: files, their formats, diagnostics, and the process that reads them."""

@@ -1,0 +1,1 @@
+"""What a rewritten program looks like to people: health, explanations, diagnoses."""

@@ -1,0 +1,86 @@
+"""Rules from outside of this package are checked: what their authors get wrong is told by name, not by wrong values."""
+
+import difflib
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from scalify_hlo.bindings import chlo, stablehlo
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.types import tensor_info
+
+if TYPE_CHECKING:
+    from scalify_hlo.rules.oprewrite import OpRewrite
+
+RuleFunction = Callable[["OpRewrite"], None]
+_OWN = "scalify_hlo.rewrites."
+_DIALECTS: dict[str, Any] = {"stablehlo": stablehlo, "chlo": chlo}
+
+
+class UnknownOperationError(ValueError):
+    """A rule for an operation that its dialect does not have; names the ones spelt like it."""
+
+
+def is_foreign(function: Callable[..., Any]) -> bool:
+    """Whether a rule is not one of this package's."""
+    return not getattr(function, "__module__", "").startswith(_OWN)
+
+
+def check_operations(names: Iterable[str]) -> None:
+    """Raises UnknownOperationError for names, such as "stablehlo.add", of operations that do not exist."""
+    for name in names:
+        dialect = name.partition(".")[0]
+        if dialect in _DIALECTS and name not in _operations(dialect):
+            close = difflib.get_close_matches(name, _operations(dialect), n=3)
+            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            raise UnknownOperationError(f"a rule for '{name}', which dialect {dialect} does not have{hint}")
+
+
+@functools.cache
+def _operations(dialect: str) -> frozenset[str]:
+    members = cast(dict[str, Any], vars(_DIALECTS[dialect]))
+    return frozenset(str(getattr(each, "OPERATION_NAME", "")) for each in members.values())
+
+
+def checked(function: RuleFunction, *, results: bool = True) -> RuleFunction:
+    """A foreign rule whose exceptions become located errors, and which has to declare its results.
+
+    results: False for rules whose results carry no scale.
+    """
+    if not is_foreign(function):
+        return function
+
+    @functools.wraps(function)
+    def apply(r: "OpRewrite") -> None:
+        from scalify_hlo.emit.scale_emitter import NeedsScaleError
+        from scalify_hlo.rules.oprewrite import UnsupportedError
+
+        try:
+            function(r)
+        except (ScalifyError, UnsupportedError, NeedsScaleError):
+            raise
+        except Exception as error:
+            raise ScalifyError(_fault(r, function, f"raised {type(error).__name__}: {error}")) from error
+        if results and any(found is not None for found in r.inputs):
+            _check_results(r, function)
+
+    return apply
+
+
+def _check_results(r: "OpRewrite", function: RuleFunction) -> None:
+    """Raises ScalifyError where a float result that is used was not declared: its data would be taken for its value."""
+    for i, result in enumerate(r.op.results):
+        used = next(iter(result.uses), None) is not None
+        if used and tensor_info(result.type).carries_scale and r.rewriter.scaled.get(result) is None:
+            message = (
+                f"declares no scale for float result {i}: end it with r.result(scale), with r.value_result(value) "
+                "for an unscaled value, or with r.through_plain() to compute on values; family 'predicate' is for "
+                "results that carry no scale"
+            )
+            raise ScalifyError(_fault(r, function, message))
+
+
+def _fault(r: "OpRewrite", function: RuleFunction, what: str) -> Diagnostic:
+    code = getattr(function, "__code__", None)
+    source = f"{function.__module__}:{code.co_firstlineno}" if code else function.__module__
+    return Diagnostic(f"the scale rule of {r.name} ({source}) {what}", describe_location(r.op.location))

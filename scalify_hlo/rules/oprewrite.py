@@ -1,0 +1,429 @@
+"""The vocabulary of rules: what a rule can ask of an operation and declare of its results."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.emit.emitter import At, Emitter
+from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
+from scalify_hlo.rules.values import ScaledValue
+from scalify_hlo.scale import ONE, SMALLEST, TRIALS, Scale, round_log2
+from scalify_hlo.size.moments import UNIT, Moments
+from scalify_hlo.types import TensorInfo, tensor_info
+
+if TYPE_CHECKING:
+    from scalify_hlo.engine.rewriter import Rewriter
+
+# Elementwise results of narrow types are brought back to unit scaling when log2 of their RMS is further from 0 than
+# this; sums and products over a dimension always are.
+_SLACK_NARROW = 3.0
+# The slack of elementwise results of types with the range of f32, in units of that of sums over a dimension.
+_ELEMENTWISE = 1.25
+# A scale known at compile time is not further from 1 than 2^this in types with the range of f32.
+_FURTHEST_CONSTANT = 24
+# A scale that grows with a higher power of the function's scales than this, or would be further from 1 if they were
+# 1, is multiplied into data of such types: the next products of it would leave the range of f32.
+_HIGHEST_POWER = 18
+_FURTHEST_EXPONENT = 48
+# A size within 2^this of unit size is as good as unit size where that saves an operation.
+_NEAR = 2.0
+# Narrow data are not scaled up by the last 2^this that an estimate of their size would allow.
+HEADROOM = 6.0
+
+
+Create = Callable[..., ir.Value]
+
+
+class UnsupportedError(Exception):
+    """Raised by a rule for a form of its operation that it cannot rewrite; the message says which and why."""
+
+
+class OpRewrite:
+    """One operation under rewriting. Its operands have been replaced by the data of their scaled forms.
+
+    inputs: per operand its scaled form, None where the operand is plain.
+    """
+
+    __slots__ = (
+        "_first",
+        "_infos",
+        "_plain",
+        "_result",
+        "after_op",
+        "emit",
+        "erased",
+        "inputs",
+        "name",
+        "on_values",
+        "op",
+        "rewriter",
+    )
+
+    def __init__(self, rewriter: "Rewriter", op: ir.Operation, name: str, inputs: list[ScaledValue | None]):
+        self.rewriter = rewriter
+        self.op = op
+        self.name = name
+        self.inputs = inputs
+        self.emit: Emitter = rewriter.emit
+        self.erased = False
+        self.after_op: ir.InsertionPoint | None = None
+        self._first: ir.Value | None = None  # result 0
+        self._result: TensorInfo | None = None  # of result 0
+        self._infos: dict[int, TensorInfo] = {}  # of operands as they are now
+        self._plain: dict[int, ir.Value] = {}  # plain operands that have been replaced, as they were
+        self.on_values = False  # the operation computes on unscaled values (see `combined`)
+
+    # --- operands ---------------------------------------------------------------------------------------------
+
+    def scaled(self, index: int) -> ScaledValue:
+        """The scaled form of operand `index`; a plain operand gets a constant scale from what is known of it."""
+        found = self.inputs[index]
+        if found is None:
+            found = self.rewriter.as_scaled(self.original(index))
+        return found
+
+    def original(self, index: int) -> ir.Value:
+        """Operand `index` as it was before `set_operand`, if it is plain."""
+        return self._plain[index] if index in self._plain else self.op.operands[index]
+
+    def operand(self, index: int) -> ir.Value:
+        """The SSA value of operand `index` as it is now."""
+        return self.op.operands[index]
+
+    def set_operand(self, index: int, value: ir.Value) -> None:
+        """Replace operand `index`. What `scaled` and `plain` say of it stays as it was."""
+        if self.inputs[index] is None:
+            self._plain.setdefault(index, self.op.operands[index])
+        self.op.operands[index] = value
+        self._infos.pop(index, None)
+
+    def info(self, index: int) -> TensorInfo:
+        """Element type and shape of operand `index`."""
+        found = self._infos.get(index)
+        if found is None:
+            found = self._infos[index] = tensor_info(self.op.operands[index].type)
+        return found
+
+    def value(self, index: int = 0) -> ir.Value:
+        """Result `index`."""
+        if index:
+            return self.op.results[index]
+        found = self._first
+        if found is None:
+            found = self._first = self.op.results[0]
+        return found
+
+    def result_info(self, index: int = 0) -> TensorInfo:
+        """Element type and shape of result `index`."""
+        if index:
+            return tensor_info(self.op.results[index].type)
+        if self._result is None:
+            self._result = tensor_info(self.value().type)
+        return self._result
+
+    def plain(self, index: int, element: str | None = None) -> ir.Value:
+        """The value of operand `index`, data * scale; in `element`, by default a type wide enough for it."""
+        found = self.inputs[index]
+        if found is None:
+            value = self.original(index)
+            info = tensor_info(value.type)
+            return self.emit.convert(value, element or wide_element(info.element)) if info.is_float else value
+        return unscaled(self.rewriter, found, element=element)
+
+    def splat(self, index: int) -> float | None:
+        """The number that all elements of a plain operand equal, if known."""
+        if self.inputs[index] is not None:
+            return None
+        return self.rewriter.facts_of(self.original(index)).splat
+
+    def attribute_ints(self, name: str) -> list[int]:
+        """An integer array attribute; [] when absent."""
+        if name not in self.op.attributes:
+            return []
+        return [int(n) for n in self.op.attributes[name]]
+
+    # --- results ----------------------------------------------------------------------------------------------
+
+    def result(
+        self,
+        scale: Scale,
+        moments: Moments = UNIT,
+        *,
+        index: int = 0,
+        data: ir.Value | None = None,
+        indifferent: bool = False,
+    ) -> None:
+        """Declare result `index` to be `data` (by default the operation's own result) * scale."""
+        on_value = not indifferent and self._leaves_range(scale)
+        self._declare(index, data, scale, self.known(index, scale, moments), indifferent, on_value)
+
+    def _declare(
+        self,
+        index: int,
+        data: ir.Value | None,
+        scale: Scale,
+        moments: Moments,
+        indifferent: bool,
+        on_value: bool,
+    ) -> None:
+        value = self.value(index)
+        found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent)
+        self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
+
+    def known(self, index: int, scale: Scale, moments: Moments) -> Moments:
+        """Moments of the data of a result at a scale: of the block that it is the result of, else as estimated."""
+        laws = self.rewriter.laws
+        law = laws.get(self.value(index)) if laws else None
+        if law is None or law.moments is None:
+            return moments
+        size = ONE
+        rms = 1.0
+        for values, power in ((law.like, 1), (law.over, -1)):
+            for value in values:
+                found = self.rewriter.scaled.get(value)
+                if found is None or found.indifferent or not 0 < found.moments.rms < math.inf:
+                    return moments
+                size = size * found.scale**power
+                rms *= found.moments.rms**power
+        if size.factors != scale.factors:
+            return moments
+        rms *= 2.0 ** (size.exponent - scale.exponent)
+        mean, nonnegative = law.moments.mean, moments.nonnegative or law.moments.nonnegative
+        return Moments(law.moments.rms * rms, mean * rms, nonnegative, infinite=moments.infinite)
+
+    def _at_scale_one(self, found: ScaledValue, index: int) -> ScaledValue:
+        """The scaled form of a result with its scale multiplied into the data."""
+        with self.after():
+            data = unscaled(self.rewriter, found, element=self.result_info(index).element)
+        moments = Moments(nonnegative=found.moments.nonnegative, infinite=found.moments.infinite)
+        return ScaledValue(data, ONE, moments)
+
+    def _leaves_range(self, scale: Scale, exponent: float = 0) -> bool:
+        """Whether products of a scale, times 2^exponent, may leave the range of f32 though the values do not.
+
+        Only data of a type that holds all values of f32 can do without a scale, and only where they are not converted
+        to a narrower one.
+
+        # x <- r x (1 - x), written out: s, s^2, s^4, ..., while x stays between 0 and 1
+        """
+        if not scale.factors or self.rewriter.narrow or self.rewriter.paper:
+            return False
+        if len(scale.factors) == 1 and abs(scale.factors[0][1]) == 1 and scale.factors[0][0].trials is TRIALS:
+            return abs(scale.exponent + exponent) > _FURTHEST_EXPONENT
+        one, larger, smaller = scale.trials
+        growth = max(abs(larger - one), abs(smaller - one)) / TRIALS[1]
+        return growth > _HIGHEST_POWER or abs(one + exponent) > _FURTHEST_EXPONENT
+
+    def settled(
+        self,
+        scale: Scale,
+        moments: Moments,
+        *,
+        index: int = 0,
+        data: ir.Value | None = None,
+        slack: float | None = None,
+        below: float | None = None,
+        unit: float | None = None,
+    ) -> None:
+        """Declare a result after bringing its data back to unit scaling, if they are further than `slack` from it.
+
+        moments: of the data as the operation gives them. The factor is a power of two, so no bit changes.
+        unit: log2 of a size that is as good as that of the data if it is near: N of a sum, which a mean divides by.
+
+        Where no run-time scale takes part, a size far from 1 is an estimate of values that cancel (an iteration of
+        polynomials multiplies its error by their degree each time), and the data may as well be the values: those of
+        the original program are in the type's range.
+        """
+        moments = self.known(index, scale, moments)
+        exponent = self.excess(moments, index=index, slack=slack, below=below)
+        if exponent and unit is not None and abs(moments.log2 - unit) <= _NEAR:
+            exponent = round_log2(unit, self.rewriter.options.rounding)
+        on_value = self._leaves_range(scale, exponent)
+        if on_value:
+            exponent = 0.0  # data made smaller by an estimate first would lose bits
+        far = abs(scale.exponent + exponent) > _FURTHEST_CONSTANT and scale.is_constant
+        if far and not self.rewriter.paper and not self.result_info(index).is_narrow:
+            exponent = math.copysign(_FURTHEST_CONSTANT, scale.exponent + exponent) - scale.exponent
+            moments = Moments(2.0**exponent, 0.0, moments.nonnegative, infinite=moments.infinite)
+        if exponent:
+            value = self.value(index) if data is None else data
+            with self.after():
+                data = self.emit.rescale(value, Scale(-exponent))
+            cache, element = self.emit.scope.cache, self.result_info(index).element
+            known = cache.get(unscaled_key(value, scale, element))
+            scale, moments = scale.shifted(exponent), moments.shifted(-exponent)
+            if known is not None:
+                cache[unscaled_key(data, scale, element)] = known
+        self._declare(index, data, scale, moments, False, on_value)
+
+    def excess(
+        self, moments: Moments, *, index: int = 0, slack: float | None = None, below: float | None = None
+    ) -> float:
+        """log2 by which the data of a result are further than `slack` from unit scaling; 0 if they are not.
+
+        slack: by default that of elementwise results. below: of data smaller than unit size, by default the same.
+        """
+        growth = moments.log2
+        narrow = self.result_info(index).is_narrow
+        if slack is None:
+            slack = _SLACK_NARROW if narrow else _ELEMENTWISE * self.rewriter.slack
+        if narrow and growth < 0:
+            # Data that are only estimated to be small are brought up part of the way: some may not be.
+            growth = min(0.0, growth + HEADROOM)
+        near = -(slack if below is None else below) <= growth <= slack
+        return 0.0 if near else round_log2(growth, self.rewriter.options.rounding)
+
+    def value_result(self, value: ir.Value, moments: Moments = UNIT, index: int = 0, scale: Scale = ONE) -> None:
+        """Declare result `index` to be an unscaled value in a wide type, carried as (value / scale) * scale.
+
+        moments: of the data, value / scale.
+        """
+        element = self.result_info(index).element
+        data = self.emit.convert(self.emit.unscale_by(value, scale), element)
+        self.result(scale, moments, index=index, data=data)
+        if not scale.is_one:
+            self.emit.scope.cache[unscaled_key(data, scale, tensor_info(value.type).element)] = value
+
+    def accumulated(self, wide: ir.Value, exponent: float, scale: Scale, moments: Moments, *, index: int = 0) -> None:
+        """Declare result `index`, of a narrow type, to be a sum accumulated in f32.
+
+        wide: the sum; it is multiplied by 2^-exponent before it is rounded. scale, moments: of the sum.
+        """
+        known = self.known(index, scale, moments)
+        if known is not moments:
+            exponent = round_log2(known.log2, self.rewriter.options.rounding)
+        data = self.emit.convert(self.emit.rescale(wide, Scale(-exponent)), self.result_info(index).element)
+        self.result(scale.shifted(exponent), moments.shifted(-exponent), index=index, data=data)
+
+    def after(self) -> At:
+        """Emission after the operation instead of before it: a context manager."""
+        ip = self.after_op or ir.InsertionPoint.after(self.op)
+        self.after_op = ip
+        return self.emit.at(ip)
+
+    def erase(self) -> None:
+        """The operation has been replaced; it is erased once nothing uses it."""
+        self.rewriter.dead.append(self.op)
+        self.erased = True
+
+    def rebuilt(self, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> ir.Operation:
+        """The same operation on other operands and with other result types; the old one is to be erased."""
+        attributes = dict(self.op.attributes.items())
+        self.erase()
+        return self.emit.create(self.name, types, operands, attributes)
+
+    def expand(self, build: "Callable[[list[ir.Value], Create], ir.Value]") -> None:
+        """Replace the operation by others, which are then rewritten in its place.
+
+        build: given the operands and a function that creates operations, returns the value of the one result.
+        """
+        emit, rewriter = self.emit, self.rewriter
+        operands: list[ir.Value] = []
+        for operand, found in zip(self.op.operands, self.inputs, strict=True):
+            if found is None:
+                operands.append(operand)
+                continue
+            # A stand-in for the scaled value: the operand itself is data now, which several values may share.
+            alias = emit.create("stablehlo.optimization_barrier", [operand.type], [operand]).results[0]
+            rewriter.define(alias, found)
+            operands.append(alias)
+        created: list[ir.Operation] = []
+
+        def create(
+            name: str, type_: ir.Type, values: Sequence[ir.Value], attributes: dict[str, ir.Attribute] | None = None
+        ) -> ir.Value:
+            created.append(emit.create(name, [type_], values, attributes))
+            return created[-1].results[0]
+
+        self.op.results[0].replace_all_uses_with(build(operands, create))
+        self.erase()
+        ip = emit.ip
+        for op in created:
+            rewriter.visit(op)
+        emit.ip = ip
+
+    def through_plain(self) -> None:
+        """Compute the operation on recombined values, in its own element types; float results are plain."""
+        for i, value in self._plain.items():
+            self.op.operands[i] = value
+        self._infos.clear()
+        for i, found in enumerate(self.inputs):
+            if found is not None:
+                self.set_operand(i, self.plain(i, self.info(i).element))
+        for i, result in enumerate(self.op.results):
+            if tensor_info(result.type).carries_scale:
+                self.result(ONE, index=i)
+
+    # --- bringing operands to one scale -----------------------------------------------------------------------
+
+    def common_scale(self, members: Sequence[ScaledValue]) -> Scale:
+        """A scale that fits the largest of several values, those that are indifferent to scale not counted."""
+        live = [member for member in members if not member.indifferent]
+        if not live:
+            return members[0].scale
+        if all(member.scale.factors == live[0].scale.factors for member in live):
+            # Known at compile time: the largest keeps its data as they are.
+            return max(live, key=lambda member: member.scale.exponent + member.moments.log2).scale
+        return self.emit.maximum([member.size for member in live])
+
+    def bring(self, member: ScaledValue, scale: Scale) -> ir.Value:
+        """The data of a value at another scale: data * (scale of the value / scale)."""
+        if member.indifferent:
+            return member.data
+        return self.emit.rescale(member.data, member.scale / scale, infinite=member.moments.infinite)
+
+    def rebalanced(self, value: ScaledValue, exponent: float) -> ScaledValue:
+        """The same value with 2^exponent moved from its data to its scale."""
+        data = self.emit.rescale(value.data, Scale(-exponent))
+        return ScaledValue(data, value.scale.shifted(exponent), value.moments.shifted(-exponent))
+
+    def aligned(self, indices: Sequence[int], scale: Scale | None = None) -> Scale:
+        """Bring the operands `indices` to one scale (by default their largest) and return it."""
+        members = [self.scaled(i) for i in indices]
+        scale = self.common_scale(members) if scale is None else scale
+        for i, member in zip(indices, members, strict=True):
+            data = self.bring(member, scale)
+            if data != self.op.operands[i]:
+                self.set_operand(i, data)
+        return scale
+
+    def smallest(self) -> Scale:
+        """The scale of a tensor of zeros that nothing else gives a scale."""
+        return SMALLEST
+
+    # --- printing ---------------------------------------------------------------------------------------------
+
+    def stamp(self, family: str) -> None:
+        """Record the rule and the scales chosen as attributes of the operation (`--print-rules`).
+
+        If it has been replaced, of the operation that its first result is now computed by.
+        """
+        known = [self.rewriter.scaled.get(result) for result in self.op.results]
+        op = self.op
+        if self.erased:
+            owner = known[0].data.owner if known and known[0] else None
+            if owner is None or isinstance(owner, ir.Block) or "scalify.rule" in owner.operation.attributes:
+                return
+            op = owner.operation
+        attributes = op.attributes
+        attributes["scalify.rule"] = ir.StringAttr.get(family)
+        law = self.rewriter.laws.get(self.op.results[0]) if len(self.op.results) else None
+        if law is not None:
+            attributes["scalify.block"] = ir.StringAttr.get(law.block)
+        texts = [ir.StringAttr.get(describe(k) if k else "plain") for k in known]
+        if texts:
+            attributes["scalify.scale"] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)
+
+
+def describe(value: ScaledValue) -> str:
+    """Scale and assumed moments of a value, as `--print-rules` shows them."""
+    if value.indifferent:
+        return "any"
+    moments = value.moments
+    parts = [str(value.scale), f"rms={moments.rms:.3g}"]
+    if moments.mean:
+        parts.append(f"mean={moments.mean:.3g}")
+    if moments.nonnegative:
+        parts.append("nonnegative")
+    return " ".join(parts)

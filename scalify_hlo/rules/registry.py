@@ -1,0 +1,204 @@
+"""The table of rules: which rule rewrites which operation.
+
+A rule is a function of an `OpRewrite` (see scalify_hlo.engine.rewriter) registered with the law it uses. The table is
+data: the operator documentation, `scalify-opt --list-rules` and the completeness test read it.
+"""
+
+import dataclasses
+import functools
+import importlib
+import importlib.metadata
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from scalify_hlo.errors import ScalifyError
+from scalify_hlo.rules.foreign_rules import check_operations, checked, is_foreign
+
+if TYPE_CHECKING:
+    from scalify_hlo.engine.rewriter import OpRewrite
+
+Family = Literal[
+    "homogeneous", "multiplicative", "additive", "contraction", "accumulation", "selection", "nonlinear",
+    "predicate", "opaque", "structural",
+]  # fmt: skip
+RuleFunction = Callable[["OpRewrite"], None]
+MixedDimensions = Callable[["OpRewrite", int], Sequence[int]]
+
+
+class Law(TypedDict):
+    """What several rules of one file have in common."""
+
+    family: Family
+    law: str
+    scale: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """How one operation is rewritten.
+
+    op: full name, such as "stablehlo.add".
+    law: the identity that the rule uses, in terms of scales s, t and data x, y.
+    scale: the scale of the result.
+    exact: the result recombines to the same bits in f32 for power-of-two scales (promise P2).
+    note: why not, or what else a user should know.
+    shaped: the rule handles scales with a shape; for the others the driver brings operands to one scale first.
+    mixes: the dimensions of an operand (given by its index) along which elements meet, for a rule that handles scales
+        with a shape along the others: the driver brings operands to one scale along these.
+    apply: declares the results of an OpRewrite.
+    legalised: written out as other operations first, which have rules of their own.
+    """
+
+    op: str
+    family: Family
+    law: str
+    scale: str
+    exact: bool
+    note: str
+    shaped: bool
+    apply: RuleFunction
+    mixes: MixedDimensions | None = None
+    legalised: bool = False
+
+    @property
+    def source(self) -> str:
+        """File and line of the rule."""
+        function = inspect.unwrap(self.apply)
+        while isinstance(function, functools.partial):
+            function = function.func
+        return f"{function.__module__}:{function.__code__.co_firstlineno}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """An operation that has no scaled form, with the reason. It passes through when nothing scaled reaches it."""
+
+    op: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class NeverScaled:
+    """An operation that a scaled value cannot reach, with the reason: it has no float operand. It stays as it is."""
+
+    op: str
+    reason: str
+
+
+_rules: dict[str, Rule] = {}
+_refusals: dict[str, Refusal] = {}
+_never_scaled: dict[str, NeverScaled] = {}
+# One module a family. An operation's rule is found in ten seconds: by its family, or by grep for its name.
+_FAMILIES = (
+    "homogeneous", "multiplicative", "additive", "contraction", "selection", "nonlinear",
+    "predicate", "opaque", "control_flow", "loops", "regions", "complex_numbers", "linear_algebra", "collectives",
+    "manual_computation", "scans", "dynamic_shapes", "implicit_broadcasts", "tuples", "composites", "custom_calls",
+)  # fmt: skip
+
+
+class DuplicateRuleError(Exception):
+    """Two rules for one operation; names both."""
+
+
+def rule(
+    *ops: str,
+    family: Family,
+    law: str,
+    scale: str,
+    exact: bool = True,
+    note: str = "",
+    shaped: bool = False,
+    mixes: MixedDimensions | None = None,
+    legalised: bool = False,
+    replace: bool = False,
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a function as the rule of `ops` ("negate" stands for "stablehlo.negate").
+
+    Raises DuplicateRuleError when an operation has a rule already, unless `replace` is set (for plugins), and
+    UnknownOperationError for a plugin's rule of an operation that does not exist.
+    """
+    names = [op if "." in op else f"stablehlo.{op}" for op in ops]
+
+    def register(function: RuleFunction) -> RuleFunction:
+        if is_foreign(function):
+            check_operations(names)
+        apply = checked(function, results=family != "predicate")
+        for name in names:
+            new = Rule(name, family, law, scale, exact, note, shaped, apply, mixes, legalised)
+            if name in _rules and not replace:
+                raise DuplicateRuleError(f"two rules for {name}: {_rules[name].source} and {new.source}")
+            _rules[name] = new
+        return function
+
+    return register
+
+
+# Markers by which a program controls its scales: composite name -> rule.
+MARKERS: dict[str, RuleFunction] = {}
+
+
+def marker(name: str) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a function as the rule of the composite `name`.
+
+    Raises DuplicateRuleError when the composite has a rule already.
+    """
+
+    def register(function: RuleFunction) -> RuleFunction:
+        if name in MARKERS:
+            raise DuplicateRuleError(f"two rules for composite {name}: {MARKERS[name]} and {function}")
+        MARKERS[name] = checked(function)
+        return function
+
+    return register
+
+
+def refuse(*ops: str, reason: str) -> None:
+    """List operations that cannot be rewritten, with the reason shown to users."""
+    for op in ops:
+        name = op if "." in op else f"stablehlo.{op}"
+        _refusals[name] = Refusal(name, reason)
+
+
+def never_scaled(*ops: str, reason: str) -> None:
+    """List operations that take no float tensor, so that no rule is missing for them."""
+    for op in ops:
+        name = op if "." in op else f"stablehlo.{op}"
+        _never_scaled[name] = NeverScaled(name, reason)
+
+
+@functools.cache
+def load() -> None:
+    """Load the rules of this package and of plugins (entry points of the group `scalify_hlo.rules`).
+
+    Raises ScalifyError for a plugin that cannot be imported.
+    """
+    for family in _FAMILIES:
+        importlib.import_module(f"scalify_hlo.rewrites.{family}")
+    for entry in importlib.metadata.entry_points(group="scalify_hlo.rules"):
+        try:
+            entry.load()
+        except Exception as error:
+            source = f" of {entry.dist.name}" if entry.dist else ""
+            raise ScalifyError(
+                f"the rules in plugin '{entry.name}'{source} ({entry.value}) cannot be loaded: "
+                f"{type(error).__name__}: {error}; correct or uninstall it"
+            ) from error
+
+
+def rules() -> dict[str, Rule]:
+    """Every rule by operation name."""
+    load()
+    return _rules
+
+
+def refusals() -> dict[str, Refusal]:
+    """Every listed refusal by operation name."""
+    load()
+    return _refusals
+
+
+def unscaled_operations() -> dict[str, NeverScaled]:
+    """Every operation that a scaled value cannot reach, by name."""
+    load()
+    return _never_scaled
