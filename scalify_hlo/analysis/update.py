@@ -292,7 +292,7 @@ class _Finder:
             if op is not None and op.name in _PRODUCTS and self.trains_by_name and self._is_outside(op):
                 return None
             argument_of = None if op is not None else self.calls.function_of_block(ir.BlockArgument(value).owner)
-            if argument_of is not None or (op is not None and op.name != "stablehlo.while"):
+            if argument_of is not None or op is not None:
                 pending += self._sources(value, same_shape=True) or ()
         return [last, loop.operands[index]] if updated else None
 

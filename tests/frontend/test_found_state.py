@@ -1,0 +1,67 @@
+"""Which arguments are state, and what enters the optimiser, is found wherever in a step the updates are made."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import scalify_hlo as sc
+
+_Tree = dict[str, Any]
+
+
+def _update(state: _Tree, batch: tuple[jax.Array, jax.Array]) -> tuple[_Tree, jax.Array]:
+    """Adam on a network of two layers; gradients are 2^-20, and their squares no numbers of f16."""
+
+    def loss(p: _Tree) -> jax.Array:
+        return 2.0**-20 * jnp.mean((jnp.tanh(batch[0] @ p["a"]) @ p["b"] - batch[1]) ** 2)
+
+    value, g = jax.value_and_grad(loss)(state["p"])
+    m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, state["m"], g)
+    v = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, state["v"], g)
+    p = jax.tree.map(lambda p, m, v: p - 0.01 * m / (jnp.sqrt(v) + 1e-12), state["p"], m, v)
+    return {"p": p, "m": m, "v": v}, value
+
+
+def _scan(state: _Tree, x: jax.Array, y: jax.Array) -> tuple[_Tree, jax.Array]:
+    return jax.lax.scan(_update, state, (x, y))
+
+
+def _epochs(state: _Tree, x: jax.Array, y: jax.Array) -> tuple[_Tree, jax.Array]:
+    return jax.lax.scan(lambda state, _: jax.jit(_scan)(state, x, y), state, length=2)
+
+
+def _while(state: _Tree, x: jax.Array, y: jax.Array) -> tuple[_Tree, jax.Array]:
+    state = jax.lax.fori_loop(0, 4, lambda i, state: _update(state, (x[i % 2], y[i % 2]))[0], state)
+    return state, jnp.zeros(())
+
+
+def _start() -> tuple[_Tree, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    p = {"a": rng.standard_normal((4, 16)) / 2, "b": rng.standard_normal((16, 2)) / 4}
+    p = {k: w.astype(np.float32) for k, w in p.items()}
+    zeros = {k: np.zeros_like(w) for k, w in p.items()}
+    x = rng.standard_normal((2, 32, 4)).astype(np.float32)
+    return {"p": p, "m": zeros, "v": zeros}, x, np.sin(2 * x[..., :2])
+
+
+@pytest.mark.parametrize("step", [_epochs, _while])
+def test_updates_in_loops(step: Callable[..., Any]) -> None:
+    """Updates in scans, scans of scans, and calls in these: parameters and moments are stored in the policy's types,
+    and second moments are formed of gradients in f32."""
+    state, x, y = _start()
+    run = sc.scalify(step, precision="fp8-fp16-state")
+    given = run.stored(*sc.as_scaled_array((state, x, y)))
+    assert {leaf.dtype.name for leaf in sc.tree.leaves(given[0])} == {"float16"}
+    assert {leaf.dtype.name for leaf in sc.tree.leaves(given[1:])} == {"float32"}
+    found = given[0]
+    for _ in range(3):
+        state, _ = jax.jit(step)(state, x, y)
+        found, _ = run(found, *given[1:])
+    assert {leaf.dtype.name for leaf in sc.tree.leaves(found)} == {"float16"}
+    for mine, right in zip(sc.tree.leaves(found), jax.tree.leaves(state), strict=True):
+        value = np.asarray(mine, np.float32)
+        assert np.linalg.norm(value - right) < 0.15 * np.linalg.norm(right)
