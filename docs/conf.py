@@ -1,6 +1,8 @@
 """The documentation site: `make docs`."""
 
 import importlib.metadata
+import pathlib
+import sys
 
 project = "scalify_hlo"
 author = "The scalify_hlo authors"
@@ -20,5 +22,8 @@ intersphinx_mapping: dict[str, tuple[str, None]] = {}
 
 html_theme = "furo"
 html_title = "scalify_hlo"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_generated"]
 suppress_warnings = ["misc.highlighting_failure"]  # MLIR has no lexer
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+__import__("generate_commands").write()

@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
 import scalify_hlo
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.diagnostics import is_not_utf8, located
+from scalify_hlo.io.excerpts import Source, with_excerpts
 from scalify_hlo.io.files import display_name, read_input
 from scalify_hlo.io.isolation import NOT_UTF8, is_isolated, isolate, leave
 from scalify_hlo.io.serialization import Program, recognise
@@ -28,6 +30,14 @@ class ToolCommand(click.Command):
 
     1: the input cannot be processed; 2: the command line is wrong; 70: a defect of the tool.
     """
+
+    def __init__(self, *args: Any, **settings: Any):
+        super().__init__(*args, **settings)
+        # What a parameter is shows in its metavar: shells complete these as file names.
+        for each in self.params:
+            named = isinstance(each, click.Argument) or "FILE" in (each.metavar or "")
+            if named and isinstance(each.type, click.types.StringParamType):
+                each.type = click.Path(allow_dash=True)
 
     def main(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
@@ -95,14 +105,18 @@ def _is_descriptor(stream: Any, number: int) -> bool:
 
 
 # The program that the running command reads, which MLIR calls "-" where a text has several operations at top level.
-_program_name = "-"
+_source = Source("-", "")
 
 
 def read_program(path: str) -> Program:
     """The program in a file, or on stdin for "-". Raises ScalifyError when it is none of the known forms."""
-    global _program_name
-    _program_name = display_name(path)
-    return recognise(read_input(path), _program_name)
+    global _source
+    name = display_name(path)
+    _source = Source(name, "")
+    program = recognise(read_input(path), name)
+    if program.is_text:
+        _source = Source(name, program.data.decode())
+    return program
 
 
 def _fail(message: str, status: int) -> NoReturn:
@@ -126,10 +140,11 @@ def summarised(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
 
 
 def report(diagnostics: Sequence[Diagnostic]) -> None:
-    """Print diagnostics to stderr."""
+    """Print diagnostics to stderr, with the source lines of errors, warnings and notes."""
     for diagnostic in diagnostics:
-        unnamed = diagnostic.location.startswith("-:")
-        print(located(diagnostic, _program_name) if unnamed else diagnostic, file=sys.stderr, flush=True)
+        if diagnostic.location.startswith("-:"):
+            diagnostic = located(diagnostic, _source.name)
+        print(with_excerpts(diagnostic, _source), file=sys.stderr, flush=True)
 
 
 def flags_of(options: type[Any], parameter: str) -> Callable[[Command], Command]:
@@ -152,11 +167,16 @@ def flags_of(options: type[Any], parameter: str) -> Callable[[Command], Command]
     return decorate
 
 
+def _presets(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem | str]:
+    return [name for name in PRESETS if name.startswith(start)]
+
+
 def precision_option(function: Command) -> Command:
     """`--precision`, for commands that rewrite an f32 training step."""
     return click.option(
         "--precision",
         metavar="PRESET",
+        shell_complete=_presets,
         help=f"Precision of an f32 training step: {', '.join(PRESETS)}; and what is to be different, such as "
         "'fp8 moments=f16 target=h100'.",
     )(function)

@@ -9,6 +9,7 @@ from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.serialization import parse
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, read_program, version_text
+from .progress import Stages
 
 EPILOG = """
 error is |got - exact| / |exact| by norm, against the program in f64. top-1 and KL (nats) compare rows of scores: how
@@ -34,7 +35,10 @@ def main(
 
     original, served = (parse(read_program(path), make_context()) for path in (original_path, served_path))
     batches = Batches(entry_signature(original).arguments, weights, input_files(inputs))
-    click.echo(loss_table(compare(original, served, list(batches), scores or None)))
+    compared = Stages("scalify-compare").run(
+        f"running {len(batches)} batches", lambda: compare(original, served, list(batches), scores or None)
+    )
+    click.echo(loss_table(compared))
     return 0
 
 

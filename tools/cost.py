@@ -4,6 +4,7 @@ import dataclasses
 import importlib.metadata
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from scalify_hlo.io.files import write_output
 from scalify_hlo.io.serialization import parse
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
+from .progress import Stages
 
 EPILOG = """
 INPUT is the program before it is rewritten. Both programs are compiled by XLA, for a GPU by the extra [aot]. Kernels
@@ -65,23 +67,25 @@ def main(
     if options.target != "cpu":
         check_available()
     module = parse(program, make_context())
+    stages = Stages("scalify-cost")
     found: Difference | None = None
     if options.only:
-        costs = [measure_cost(module, options.target).cost]
+        costs = [stages.run("compiling", lambda: measure_cost(module, options.target).cost)]
     else:
         bf16 = Pipeline((Cast(precision="bf16"),)) if options.baseline == "bf16" else None
         if rewritten_path is not None:
             if bf16 is not None:
                 bf16.run(module, [])
             second = parse(read_program(rewritten_path), module.context)
-            found = difference(measure_cost(module, options.target), measure_cost(second, options.target), [])
+            first_cost = stages.run("compiling the original", lambda: measure_cost(module, options.target))
+            second_cost = stages.run("compiling the rewritten program", lambda: measure_cost(second, options.target))
+            found = difference(first_cost, second_cost, [])
         else:
             pipeline = precision_pipeline(precision)
-            found = compare_costs(
-                module,
-                options.target,
-                lambda rewritten: pipeline.run(rewritten, []),
-                None if bf16 is None else lambda original: bf16.run(original, []),
+            first = None if bf16 is None else _runner(bf16)
+            found = stages.run(
+                "compiling the program, original and rewritten",
+                lambda: compare_costs(module, options.target, _runner(pipeline), first),
             )
         costs = [found.original.cost, found.rewritten.cost]
     if json_path is not None:
@@ -89,6 +93,11 @@ def main(
     if json_path != "-":
         click.echo(table(costs, found if rewritten_path is None else None, shown))
     return 0
+
+
+def _runner(pipeline: Any) -> Callable[[Any], None]:
+    """What runs a pipeline on a module."""
+    return lambda module: pipeline.run(module, [])
 
 
 def table(costs: list[Any], found: Any, shown: int) -> str:

@@ -9,6 +9,7 @@ from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.reports.explain import as_html, as_text, explain
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
+from .progress import Stages
 
 
 @click.command("scalify-explain", cls=ToolCommand, context_settings=CONTEXT_SETTINGS)
@@ -35,7 +36,8 @@ def main(
     INPUT (- or nothing is stdin) is MLIR text, MLIR bytecode, a StableHLO portable artifact or a serialised
     jax.export.Exported, as written, before any rewriting. Nothing is run.
     """
-    found = explain(parse(read_program(input_path), make_context()), precision, options)
+    module = parse(read_program(input_path), make_context())
+    found = Stages("scalify-explain").run("rewriting", lambda: explain(module, precision, options))
     if json_path is not None:
         write_output(json_path, found.to_json().encode())
     if html_path is not None:

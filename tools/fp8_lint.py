@@ -17,6 +17,7 @@ from scalify_hlo.io.files import display_name, write_output
 from scalify_hlo.io.serialization import parse
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, read_program, report, version_text
+from .progress import Stages
 
 EPILOG = """
 INPUT is compiled as it is, by XLA's own GPU compiler (the extra [aot]); rewrite it first with
@@ -45,7 +46,10 @@ def main(input_path: str, options: LintOptions, json_path: str | None) -> int:
     from scalify_hlo.aot.lint import LintReport, lint
 
     check_available()
-    result: LintReport = lint(parse(program, make_context()), target(options.target), gemm=options.gemm)
+    module = parse(program, make_context())
+    result: LintReport = Stages("scalify-fp8-lint").run(
+        "compiling", lambda: lint(module, target(options.target), gemm=options.gemm)
+    )
     if json_path is not None:
         write_output(json_path, (json.dumps(_as_json(result), indent=1) + "\n").encode())
     if json_path != "-":

@@ -1,10 +1,7 @@
 """`scalify-health in.mlir`: runs a program and says of each tensor how well its data use their type."""
 
 import os
-import sys
-import time
-from collections.abc import Callable
-from typing import TypeVar, get_args
+from typing import get_args
 
 import click
 
@@ -22,6 +19,7 @@ from scalify_hlo.reports.health_html import report_html
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
 from .inputs import load_inputs
+from .progress import Stages
 
 EPILOG = """
 Arguments are drawn from --seed, or read from --inputs; a rewritten program gets (data, scale) pairs of the same
@@ -69,7 +67,7 @@ def main(
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.execution.measure import measure, whole_values  # imports jax: not for --help
 
-    stages = _Stages()
+    stages = Stages("scalify-health")
     module = _load(input_path)
     arguments = whole_values(entry_signature(module)).arguments
     original = clone(module) if rewrite or precision is not None else None
@@ -94,24 +92,6 @@ def main(
         click.echo(table(tensors))
         click.echo(summary(tensors))
     return 0
-
-
-Result = TypeVar("Result")
-
-
-class _Stages:
-    """Says on a terminal's stderr what takes time, and how long it took."""
-
-    def run(self, name: str, work: Callable[[], Result]) -> Result:
-        """The result of `work`."""
-        told = sys.stderr.isatty()
-        start = time.monotonic()
-        if told:
-            print(f"scalify-health: {name} ...", end=" ", file=sys.stderr, flush=True)
-        result = work()
-        if told:
-            print(f"{time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
-        return result
 
 
 def _load(path: str) -> ir.Module:

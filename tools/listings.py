@@ -40,9 +40,9 @@ def list_rules() -> str:
     """The rule of each operation, then the operations that have none and why."""
     from scalify_hlo.rules import registry
 
-    rows = [("operation", "family", "law", "scale of the result", "same bits", "note")]
+    rows = [("operation", "family", "law", "scale of the result", "same bits", "file", "note")]
     rows += [
-        (rule.op, rule.family, rule.law, rule.scale, "yes" if rule.exact else "no", rule.note)
+        (rule.op, rule.family, rule.law, rule.scale, "yes" if rule.exact else "no", rule.file, rule.note)
         for _, rule in sorted(registry.rules().items())
     ]
     lines = _table(rows)

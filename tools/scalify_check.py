@@ -19,6 +19,7 @@ from scalify_hlo.rewrite import rewrite_module
 
 from .command_line import ToolCommand, flags_of, listing, precision_option, read_program, report, version_text
 from .inputs import load_inputs
+from .progress import Stages
 
 # Exit statuses: a result differs; nothing could be compared (2 is also that of a wrong command line).
 DIFFERS, FAILED = 1, 2
@@ -71,7 +72,9 @@ def main(
         chosen = None if precision is None else parse_precision(precision)
         original = _load(module)
         if rewritten is None:
-            rewritten_module = _rewritten(original, scalify_options, chosen)
+            rewritten_module = Stages("scalify-check").run(
+                "rewriting", lambda: _rewritten(original, scalify_options, chosen)
+            )
         elif scalify_options != ScalifyOptions():
             raise ScalifyError("options of the rewriting have no effect with --rewritten; leave out one or the other")
         else:
@@ -103,7 +106,10 @@ def _compare(
     """Print the comparison; the exit status."""
     from scalify_hlo.execution.check import check_modules  # imports jax: not for --help and broken files
 
-    outcome = check_modules(original, rewritten, arrays, options, coarsest=coarsest)
+    outcome = Stages("scalify-check").run(
+        "compiling and running both programs, and the original in f64",
+        lambda: check_modules(original, rewritten, arrays, options, coarsest=coarsest),
+    )
     click.echo(outcome.comparison.table())
     report([Diagnostic(note, name, "note") for note in outcome.notes])
     failures = outcome.comparison.failures()

@@ -4,6 +4,7 @@ import dataclasses
 import sys
 
 import click
+from click.shell_completion import CompletionItem
 
 from scalify_hlo.io.files import STANDARD_STREAM, write_output
 from scalify_hlo.io.opt_driver import OptDriver, OptSettings
@@ -38,6 +39,11 @@ class OptCommand(ToolCommand):
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[_PASS_FLAGS] = [_pipeline_text(arg) for arg in args[:end] if _is_pass(arg)]
         return super().parse_args(ctx, [arg for arg in args[:end] if not _is_pass(arg)] + args[end:])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = super().shell_complete(ctx, incomplete)
+        passes = [CompletionItem(flag.partition("[")[0], help=text) for flag, text in pass_flags_help()]
+        return found + [each for each in passes if incomplete.startswith("-") and each.value.startswith(incomplete)]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Passes (they run in the order of their flags)"):
@@ -106,6 +112,7 @@ def main(
     else:
         text = ",".join(flags) if flags else pass_pipeline or _DEFAULT_PIPELINE
         pipeline = parse_pipeline(text, [scalify], "pass flags" if flags else "--pass-pipeline")
+    instrumentation.check()
     if print_sizes:
         pipeline = Pipeline((Sizes(table=True), *pipeline.elements))
     program = read_program(input_path)

@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import jax
+
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.devices import same_on_every_device
 from scalify_hlo.engine.signature import public_function
@@ -191,7 +193,10 @@ def rewrite(module: Any, options: ScalifyOptions, interface: Interface) -> None:
     for each in after:
         each.apply(module, told)
     seconds = time.perf_counter() - start
-    _log.info("scalify(%s): rewritten for precision %s in %.2f s", interface.function, interface.precision, seconds)
+    # As JAX tells of its compilations: `jax.log_compiles()` shows them, and the level INFO of the logger does.
+    level = logging.WARNING if jax.config.jax_log_compiles else logging.INFO  # pyright: ignore[reportAttributeAccessIssue]
+    precision = interface.precision or "as written"
+    _log.log(level, "scalify(%s): rewritten for precision %s in %.2f s", interface.function, precision, seconds)
     for remark in told:
         _log.info("%s", remark)
     for remark in remarks:

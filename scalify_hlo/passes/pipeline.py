@@ -5,6 +5,7 @@ A name of `PASSES` is a pass written in Python; any other name goes to MLIR as i
 
 import contextlib
 import dataclasses
+import difflib
 import sys
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
@@ -16,8 +17,9 @@ from scalify_hlo.io.depth import deep_programs
 from scalify_hlo.io.diagnostics import from_mlir_error
 from scalify_hlo.passes import PASSES
 from scalify_hlo.passes.base import Pass
-from scalify_hlo.passes.option_text import parse_options, print_options
+from scalify_hlo.passes.option_text import option_name, parse_options, print_options
 from scalify_hlo.passes.pipeline_text import Node, parse_pipeline_text
+from scalify_hlo.passes.textual import TEXTUAL_PASSES
 from scalify_hlo.types import forget_types
 
 _ANCHOR = "builtin.module"
@@ -50,6 +52,13 @@ class Instrumentation:
     mlir_print_debuginfo: bool = False
     # Print operations in their generic form, in the output too.
     mlir_print_op_generic: bool = False
+    # Print constants of more elements than this as `__elided__`, in the output too, which then cannot be read back; -1
+    # prints all.
+    mlir_elide_elementsattrs_if_larger: int = -1
+    # Print locations and types in place instead of by aliases, in the output too.
+    mlir_print_local_scope: bool = False
+    # Name values by their source locations instead of by numbers, in the output too.
+    mlir_use_nameloc_as_prefix: bool = False
     # Print the time spent in each pass.
     mlir_timing: bool = False
 
@@ -60,8 +69,32 @@ class Instrumentation:
     def to_text(self, module: ir.Module) -> str:
         """The module in the chosen form."""
         return module.operation.get_asm(
-            enable_debug_info=self.mlir_print_debuginfo, print_generic_op_form=self.mlir_print_op_generic
+            enable_debug_info=self.mlir_print_debuginfo,
+            print_generic_op_form=self.mlir_print_op_generic,
+            large_elements_limit=self.elements_limit,
+            use_local_scope=self.mlir_print_local_scope,
+            use_name_loc_as_prefix=self.mlir_use_nameloc_as_prefix,
         )
+
+    @property
+    def elements_limit(self) -> int | None:
+        """The largest constant that is printed, in elements; None for no limit."""
+        limit = self.mlir_elide_elementsattrs_if_larger
+        return limit if limit >= 0 else None
+
+    def check(self) -> None:
+        """Raise ScalifyError for passes that do not exist."""
+        unknown: list[Diagnostic] = []
+        with make_context():
+            for flag in ("mlir_print_ir_before", "mlir_print_ir_after"):
+                chosen: tuple[str, ...] = getattr(self, flag)
+                for i, name in enumerate(chosen):
+                    if name not in PASSES and "does not refer" in (_rejection(Node(name)) or ""):
+                        column = len(",".join(chosen[:i])) + (2 if i else 1)
+                        message = f"there is no pass '{name}'{_hint(name)}"
+                        unknown.append(Diagnostic(message, f"--{option_name(flag)}:1:{column}"))
+        if unknown:
+            raise ScalifyError(unknown)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,11 +125,11 @@ class Pipeline:
             _instrument(manager, instrumentation)
             for element in self.elements:
                 names = _names(element)
-                for name in sorted(names.intersection(instrumentation.mlir_print_ir_before)):
-                    _add_printer(manager, f"Before {name}", module, instrumentation)
+                if names.intersection(instrumentation.mlir_print_ir_before):
+                    _add_printer(manager, "Before", element, module, instrumentation)
                 _add(manager, element, _body(element, module, remarks))
-                for name in sorted(names.intersection(instrumentation.mlir_print_ir_after)):
-                    _add_printer(manager, f"After {name}", module, instrumentation)
+                if names.intersection(instrumentation.mlir_print_ir_after):
+                    _add_printer(manager, "After", element, module, instrumentation)
             try:
                 manager.run(module.operation)
             except ir.MLIRError as error:
@@ -137,7 +170,7 @@ def _element(node: Node, defaults: Sequence[Pass], source: str) -> Element:
     if message and _RESTRICTED_TO_FUNCTION in message and _rejection(candidates[1]) is None:
         return candidates[1]
     if message:
-        hint = "; --list-passes names the usual ones" if "does not refer" in message else ""
+        hint = _hint(node.name) if "does not refer" in message else ""
         raise ScalifyError(Diagnostic(message + hint, location))
     return node
 
@@ -153,6 +186,12 @@ def _rejection(node: Node) -> str | None:
     return None
 
 
+def _hint(name: str) -> str:
+    """What to write instead of a name that no pass has."""
+    close = difflib.get_close_matches(name, [*PASSES, *TEXTUAL_PASSES], 1)
+    return f"; did you mean '{close[0]}'?" if close else "; --list-passes names the usual ones"
+
+
 def _names(element: Element) -> set[str]:
     return element.names() if isinstance(element, Node) else {element.name}
 
@@ -165,14 +204,20 @@ def _body(element: Element, module: ir.Module, remarks: list[Diagnostic]) -> _Bo
     return run
 
 
+def _argument(element: Element) -> str:
+    """An element in MLIR's syntax, all options written out."""
+    if isinstance(element, Node):
+        return str(element)
+    options = print_options(element)
+    return f"{element.name}{{{options}}}" if options else element.name
+
+
 def _add(manager: Any, element: Element, body: _Body) -> None:
     """Append an element; `body` is what a pass written in Python does."""
     if isinstance(element, Node):
-        manager.add(str(element))
-        return
-    options = print_options(element)
-    argument = f"{element.name}{{{options}}}" if options else element.name
-    manager.add(body, name=type(element).__name__, argument=argument)
+        manager.add(_argument(element))
+    else:
+        manager.add(body, name=type(element).__name__, argument=_argument(element))
 
 
 def _instrument(manager: Any, instrumentation: Instrumentation) -> None:
@@ -186,19 +231,26 @@ def _instrument(manager: Any, instrumentation: Instrumentation) -> None:
             print_after_change=after_change,
             enable_debug_info=instrumentation.mlir_print_debuginfo,
             print_generic_op_form=instrumentation.mlir_print_op_generic,
+            large_elements_limit=instrumentation.elements_limit,
         )
     if instrumentation.mlir_timing:
         manager.enable_timing()
 
 
-def _add_printer(manager: Any, moment: str, module: ir.Module, instrumentation: Instrumentation) -> None:
-    """Append a pass that prints the module. MLIR's own printing around chosen passes has no Python binding."""
+def _add_printer(
+    manager: Any, moment: str, element: Element, module: ir.Module, instrumentation: Instrumentation
+) -> None:
+    """Append a pass that prints the module. MLIR's own printing around chosen passes has no Python binding.
+
+    The header is MLIR's, but that a pass of its own is called by its name in pipelines instead of its class.
+    """
+    name = element.name if isinstance(element, Node) else type(element).__name__
 
     def show(_op: Any, _pass: Any) -> None:
-        header = f"// -----// IR Dump {moment} //----- //"
+        header = f"// -----// IR Dump {moment} {name}: {_argument(element)} ('{_ANCHOR}' operation) //----- //"
         print(header, instrumentation.to_text(module), sep="\n", file=sys.stderr, flush=True)
 
-    manager.add(show, name="PrintIR", argument=f"print-ir-{moment.lower().replace(' ', '-')}")
+    manager.add(show, name="PrintIR", argument=f"print-ir-{moment.lower()}-{name}")
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import importlib
 import importlib.metadata
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.rules.foreign_rules import check_operations, checked, is_foreign
@@ -63,11 +63,23 @@ class Rule:
 
     @property
     def source(self) -> str:
-        """File and line of the rule."""
-        function = inspect.unwrap(self.apply)
+        """Module and line of the rule."""
+        function = self._function
+        return f"{function.__module__}:{function.__code__.co_firstlineno}"
+
+    @property
+    def file(self) -> str:
+        """`rewrites/additive.py:31`: the rule's file, below the package that it belongs to, and line."""
+        function = self._function
+        path = function.__module__.removeprefix("scalify_hlo.").replace(".", "/")
+        return f"{path}.py:{function.__code__.co_firstlineno}"
+
+    @property
+    def _function(self) -> Any:
+        function: Any = inspect.unwrap(self.apply)
         while isinstance(function, functools.partial):
             function = function.func
-        return f"{function.__module__}:{function.__code__.co_firstlineno}"
+        return function
 
 
 @dataclasses.dataclass(frozen=True)

@@ -37,9 +37,20 @@ class Result:
         """The one line of stderr of a command that failed without output."""
         assert self.status != 0, self
         assert self.output == b""
-        lines = self.stderr.splitlines()
-        assert len(lines) == 1, self.stderr
-        return lines[0]
+        assert len(self.lines) == 1, self.stderr
+        return self.lines[0]
+
+    @property
+    def lines(self) -> list[str]:
+        """stderr without source lines and the carets below them."""
+        return without_excerpts(self.stderr)
+
+
+def without_excerpts(stderr: str) -> list[str]:
+    """The lines of diagnostics."""
+    lines = stderr.splitlines()
+    carets = {i for i, line in enumerate(lines) if i and line.strip() == "^"}
+    return [line for i, line in enumerate(lines) if i not in carets and i + 1 not in carets]
 
 
 Run = Callable[..., Result]

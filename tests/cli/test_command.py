@@ -2,11 +2,14 @@
 
 import dataclasses
 import importlib.metadata
+import io
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 
 import click
 import pytest
@@ -82,6 +85,7 @@ def test_list_rules(opt: Run):
     for op in registry.refusals():
         assert op in listed
     assert "homogeneous" in listed["stablehlo.negate"]
+    assert "rewrites/homogeneous.py:" in listed["stablehlo.negate"]
 
 
 def test_statistics_of_f16_programs_are_computed_in_f32_or_in_their_own_type(opt: Run):
@@ -129,3 +133,55 @@ def test_no_flag_goes_untested():
     flags = [opt for each in main.params if isinstance(each, click.Option) for opt in each.opts + each.secondary_opts]
     flags.remove("--verify-each")  # the default; --no-verify-each is tested
     assert [flag for flag in flags if flag not in tests] == []
+
+
+def completions(words: str) -> list[str]:
+    """What bash offers for the last of the words."""
+    environment = os.environ | {
+        "_SCALIFY_OPT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1),
+    }  # fmt: skip
+    done = subprocess.run(MODULE, env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_shells_complete_flags_passes_presets_and_files():
+    assert "plain,--scalify-cast" in completions("scalify-opt --scalify-c")
+    assert "plain,fp8" in completions("scalify-opt --precision fp")
+    assert completions("scalify-opt in.ml")[0].startswith("file,")
+    assert completions("scalify-opt -o out")[0].startswith("file,")
+
+
+def test_python_m_runs_every_command(program_file: pathlib.Path):
+    from scalify_hlo.__main__ import COMMANDS
+
+    scripts = tomllib.loads((pathlib.Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
+    modules = {f"scalify-{name}": f"scalify_hlo.tools.{module}:main" for name, (module, _) in COMMANDS.items()}
+    assert modules == scripts
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "scalify_hlo", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert run("opt", program_file).stdout == run("scalify-opt", program_file).stdout != ""
+    assert all(name in run().stdout for name in COMMANDS)
+    wrong = run("otp")
+    assert (wrong.returncode, wrong.stdout) == (2, "") and "there is no command 'otp'" in wrong.stderr
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_stages_are_told_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch):
+    """What was quick leaves nothing on it."""
+    from scalify_hlo.tools import progress
+
+    for stream, seconds, shown in ((Terminal(), 2.0, "c: work ... 2.0 s\n"), (Terminal(), 0.5, progress._ERASE),
+                                   (io.StringIO(), 2.0, "")):  # fmt: skip
+        monkeypatch.setattr(sys, "stderr", stream)
+        clock = iter((0.0, seconds))
+        monkeypatch.setattr(progress.time, "monotonic", lambda clock=clock: next(clock))
+        assert progress.Stages("c").run("work", lambda: 3) == 3
+        assert stream.getvalue().endswith(shown) and bool(stream.getvalue()) == bool(shown)

@@ -23,7 +23,7 @@ def test_every_bad_part_is_reported_at_its_line(opt: Run, tmp_path: pathlib.Path
     target = tmp_path / "out.mlir"
     result = opt("--split-input-file", "-o", target, stdin=BAD + SEPARATOR + PROGRAM + SEPARATOR + BAD)
     assert result.status == 1
-    positions = [line.split(": error")[0] for line in result.stderr.splitlines()]
+    positions = [line.split(": error")[0] for line in result.lines]
     assert positions == ["<stdin>:2:3", "<stdin>:12:3"]
     assert not target.exists()
 
@@ -130,5 +130,5 @@ def test_a_remark_is_told_once(opt: Run):
 
 def test_errors_are_all_told(opt: Run):
     result = opt(stdin=MYSTERIES)
-    assert len(result.stderr.splitlines()) > 1
+    assert len(result.lines) > 1
     assert "times more" not in result.stderr

@@ -250,7 +250,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 def test_on_unsupported_error_lists_every_operation(opt: Run):
     result = opt("--on-unsupported=error", stdin=UNSUPPORTED)
     assert result.status == 1
-    lines = result.stderr.splitlines()
+    lines = result.lines
     assert [line.split(": error: ")[0] for line in lines] == ["<stdin>:2:8", "<stdin>:3:8"]
 
 
@@ -286,7 +286,7 @@ def test_a_chain_of_unsupported_operations_is_listed_to_its_end(opt: Run):
     """What follows an unsupported operation is examined too; what no scaled value reaches is not listed."""
     result = opt(stdin=CHAIN)
     assert result.status == 1
-    targets = [line.split("custom call '")[1].split("'")[0] for line in result.stderr.splitlines()]
+    targets = [line.split("custom call '")[1].split("'")[0] for line in result.lines]
     assert targets == ["one", "two", "three", "four", "five", "six"]
 
 

@@ -51,7 +51,7 @@ def test_refused_in_one_located_line(opt: Run, text: str, position: str, message
 
 def test_everything_wrong_is_told_at_once(opt: Run):
     result = opt(stdin=argument('tf.aliasing_output = "a", jax.result_info = 1 : i32'))
-    assert len(result.stderr.splitlines()) == 2
+    assert len(result.lines) == 2
 
 
 def test_calls_of_one_function_from_many_places_are_no_recursion(opt: Run):

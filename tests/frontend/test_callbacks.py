@@ -62,4 +62,13 @@ def test_bf16_products_on_the_cpu():
 def test_rewriting_is_logged(caplog: pytest.LogCaptureFixture):
     with caplog.at_level("INFO", logger="scalify_hlo"):
         sc.scalify(lambda unusual: unusual * 3)(X)
-    assert any("rewritten for precision None in" in record.getMessage() for record in caplog.records)
+    assert any("rewritten for precision as written in" in record.getMessage() for record in caplog.records)
+
+
+def test_rewriting_is_told_with_compilations(caplog: pytest.LogCaptureFixture):
+    """At the level at which loggers show messages that nobody has set up."""
+    sc.scalify(lambda unusual: unusual * 5)(X)
+    assert not [each for each in caplog.records if each.name == "scalify_hlo"]
+    with jax.log_compiles():
+        sc.scalify(lambda unusual: unusual * 6)(X)
+    assert any(each.name == "scalify_hlo" and "rewritten" in each.getMessage() for each in caplog.records)

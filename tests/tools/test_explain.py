@@ -60,4 +60,4 @@ def test_files(tmp_path: pathlib.Path) -> None:
 def test_a_program_that_does_not_parse_gets_one_line(tmp_path: pathlib.Path) -> None:
     (tmp_path / "x.mlir").write_text("func.func @main(")
     done = CliRunner().invoke(main, [str(tmp_path / "x.mlir")])
-    assert done.exit_code == 1 and done.output.count("\n") == 1 and "error" in done.output
+    assert done.exit_code == 1 and done.output.count(": error: ") == 1 and "error" in done.output

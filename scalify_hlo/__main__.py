@@ -1,0 +1,43 @@
+"""`python -m scalify_hlo opt in.mlir` is `scalify-opt in.mlir`, and so for each command."""
+
+import importlib
+import sys
+
+# Command -> module of `scalify_hlo.tools`, and what it does.
+COMMANDS = {
+    "opt": ("scalify_opt", "rewrite a program"),
+    "explain": ("explain", "what becomes of each product, state tensor and tensor, and why"),
+    "check": ("scalify_check", "run original and rewritten program and compare every result"),
+    "health": ("health", "run a program: how well each tensor uses its type"),
+    "cost": ("cost", "kernels, bytes and a roofline on a GPU that is not there"),
+    "fp8-lint": ("fp8_lint", "which products become FP8 GEMMs on a GPU that is not there"),
+    "calibrate": ("calibrate", "choose scales for serving by sample inputs"),
+    "pack": ("pack", "store the weights that a served program takes"),
+    "compare": ("compare", "what a served program loses"),
+}
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {what}" for name, (_, what) in COMMANDS.items()]
+    last = "COMMAND --help tells more; --version, the versions."
+    return "\n".join(["Usage: python -m scalify_hlo COMMAND ...", "", *lines, "", last])
+
+
+def main() -> None:
+    """Run the command that the first argument names."""
+    command, *arguments = sys.argv[1:] or ["--help"]
+    if command in ("-h", "--help"):
+        print(_overview())
+    elif command == "--version":
+        print(importlib.import_module("scalify_hlo.tools.command_line").version_text())
+    elif command.removeprefix("scalify-") in COMMANDS:
+        module, _ = COMMANDS[command.removeprefix("scalify-")]
+        importlib.import_module(f"scalify_hlo.tools.{module}").main(arguments)
+    else:
+        print(f"python -m scalify_hlo: error: there is no command '{command}'\n\n{_overview()}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
