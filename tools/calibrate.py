@@ -8,7 +8,7 @@ import click
 
 from scalify_hlo.bindings import make_context
 from scalify_hlo.io.files import write_output
-from scalify_hlo.io.scales_file import Method, read_scales
+from scalify_hlo.io.scales_file import Channels, Method, read_scales
 from scalify_hlo.io.serialization import parse
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, precision_option, read_program, version_text
@@ -30,6 +30,8 @@ holds already are kept, and as many batches are skipped.
 @precision_option
 @click.option("--method", type=click.Choice(get_args(Method)), default="rms", show_default=True,
               help="What of a tensor its scale is chosen by.")  # fmt: skip
+@click.option("--channels", type=click.Choice(get_args(Channels)), default="auto", show_default=True,
+              help="Weights with a scale for each output channel; auto: whose channels are far apart.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on from the batches that FILE has seen.")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
@@ -40,6 +42,7 @@ def main(
     weights: tuple[str, ...],
     precision: str | None,
     method: Method,
+    channels: Channels,
     resume: bool,
 ) -> int:
     """Run INPUT on sample inputs and write the scales of its arguments and of its FP8 products' operands.
@@ -51,7 +54,7 @@ def main(
     from scalify_hlo.serving.calibration import Calibration  # imports jax: not for --help
     from scalify_hlo.serving.tensors import Batches, input_files
 
-    calibration = Calibration(parse(read_program(input_path), make_context()), precision, method)
+    calibration = Calibration(parse(read_program(input_path), make_context()), precision, method, channels)
     batches = Batches(calibration.signature.arguments, weights, input_files(inputs))
     if resume and os.path.exists(output_path):
         calibration.resume(read_scales(output_path))

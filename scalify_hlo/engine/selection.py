@@ -17,15 +17,33 @@ from scalify_hlo.types import tensor_info
 SCALED, PLAIN, SCALE_SHAPE = "scalify.scaled", "scalify.plain", "scalify.scale_shape"
 # Of the data and the scale of a pair, in a rewritten function.
 ROLE = "scalify.role"
+# The name of an argument or result, in text without locations.
+NAME = "scalify.name"
 _INDICES = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def argument_names(function: ir.Operation) -> list[str]:
-    """Names of the arguments, as JAX records them in locations; "arg<i>" where there is none."""
+    """Names of the arguments, as JAX records them in locations or as a pass has written them into an attribute.
+
+    Where there is none it is "arg<i>", `i` counting the arguments that the program was written with: one and the same
+    before and after it is rewritten. The scale of a pair has its data's name with ".scale".
+    """
+    arguments = list(function.regions[0].blocks[0].arguments)
     names: list[str] = []
-    for i, argument in enumerate(function.regions[0].blocks[0].arguments):
+    scales = 0
+    for i, (argument, own) in enumerate(
+        zip(arguments, attributes_of(function, "arg_attrs", len(arguments)), strict=True)
+    ):
         location = argument.location
-        names.append(location.name_str if isinstance(location, ir.NameLoc) else f"arg{i}")
+        if NAME in own:
+            names.append(ir.StringAttr(own[NAME]).value)
+        elif isinstance(location, ir.NameLoc):
+            names.append(location.name_str)
+        elif ROLE in own and ir.StringAttr(own[ROLE]).value == "scale":
+            names.append(f"{names[-1]}.scale")
+        else:
+            names.append(f"arg{i - scales}")
+        scales += ROLE in own and ir.StringAttr(own[ROLE]).value == "scale"
     return names
 
 

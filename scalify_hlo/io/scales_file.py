@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
@@ -12,6 +13,14 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.files import read_input
 
 Method = Literal["rms", "amax", "percentile"]
+# Whether output channels of a weight have scales of their own: `auto` where one of them is that far from the others
+# that a common scale would cost it precision.
+Channels = Literal["auto", "all", "none"]
+# log2 of how far that is. E4M3 is a fixed-point format below 2^-6: data of RMS 2^-5 err by as much again as they do for
+# having four bits, and above 2^5 the largest of some 10,000 are beyond 448.
+_APART = 4
+# The largest number of E4M3.
+LARGEST_E4M3 = 448.0
 _FORMAT, _VERSION = "scalify-scales", 1
 
 
@@ -92,6 +101,39 @@ def read_scales(path: str) -> ScalesFile:
         arguments, results, {name: float(number) for name, number in operands.items()},
         content.get("method", "rms"), str(content.get("precision", "")), int(content.get("batches", 0)), statistics,
     )  # fmt: skip
+
+
+def channel_scales(values: Array, dims: tuple[int, ...], method: Method, channels: Channels) -> Array | None:
+    """A power of two for each channel of a weight, its shape 1 along all dimensions but `dims`.
+
+    None where `channels` says that the weight has one scale, or it has no channels. The scale of a channel of zeros is
+    the largest of the others'.
+    """
+    shape = [n if d in dims else 1 for d, n in enumerate(values.shape)]
+    if channels == "none" or all(n == 1 for n in shape):
+        return None
+    inner = tuple(d for d in range(values.ndim) if d not in dims)
+    finite = np.where(np.isfinite(values), np.abs(values), 0).astype(np.float64)
+    amax = finite.max(inner, keepdims=True)
+    known = amax > 0
+    with np.errstate(divide="ignore"):
+        top: Array = np.ceil(np.log2(amax / LARGEST_E4M3))
+        mean_square: Any = np.mean(finite**2, axis=inner, keepdims=True)
+        size: Array = np.asarray(np.round(np.log2(mean_square) / 2), np.float64)
+    exponents: Array = np.maximum(size, top) if method == "rms" else top
+    if not known.any():
+        return None
+    exponents = np.where(known, exponents, exponents[known].max())
+    whole = round(math.log2(float(np.mean(finite**2))) / 2)
+    if channels == "auto" and not (np.abs(np.where(known, size, whole) - whole) > _APART).any():
+        return None
+    return np.asarray(np.exp2(np.clip(exponents, -126, 127)), np.float32)
+
+
+def split_scales(scales: Array) -> tuple[float, Array]:
+    """One power of two of about the scales' size, and what each is multiplied by to be the scale."""
+    whole = 2.0 ** round(math.log2(float(np.mean(scales.astype(np.float64) ** 2))) / 2)
+    return whole, np.asarray(scales.astype(np.float64) / whole, np.float32)
 
 
 def _table(content: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ time.
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +27,8 @@ from scalify_hlo.types import LARGEST, tensor_info
 
 # Attribute of an argument that stands for a constant: its value.
 _VALUE = "scalify.value"
+# Written by scalify-store-weights, which runs between the two: factors by channel, beside the scale.
+_FACTORS = "scalify.channel_factors"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +74,9 @@ class EmbedWeights(Pass):
             attributes = attributes_of(main, "arg_attrs", len(body.arguments))
             lifted = [i for i, own in enumerate(attributes) if _VALUE in own]
             for i in reversed(lifted):
-                value = np.asarray(ir.DenseElementsAttr(attributes[i][_VALUE])).astype(np.float64)
+                value = np.asarray(frozen_value(attributes[i])).astype(np.float64)
+                if _FACTORS in attributes[i]:
+                    value = value / np.asarray(ir.DenseElementsAttr(attributes[i][_FACTORS])).astype(np.float64)
                 arguments = list(body.arguments)
                 paired = "scalify.role" in attributes[i]
                 scale = 2.0 ** _exponent(value) if paired else 1.0
@@ -85,6 +90,11 @@ class EmbedWeights(Pass):
             _set_signature(main, attributes)
             if lifted:
                 fold_scales(module)
+
+
+def frozen_value(attributes: Mapping[str, ir.Attribute]) -> Array | None:
+    """The constant that an argument with these attributes stands for; None for one of the program's own."""
+    return np.asarray(ir.DenseElementsAttr(attributes[_VALUE])) if _VALUE in attributes else None
 
 
 def _set_signature(main: ir.Operation, attributes: list[dict[str, ir.Attribute]]) -> None:

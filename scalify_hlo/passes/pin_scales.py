@@ -21,20 +21,20 @@ import numpy as np
 
 from scalify_hlo.analysis.calls import defining_op, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import argument_names, attributes_of
+from scalify_hlo.engine.selection import NAME, argument_names, attributes_of
 from scalify_hlo.engine.signature import ALIASING, ROLE, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.io.scales_file import ScalesFile, read_scales
+from scalify_hlo.io.scales_file import ScalesFile, read_scales, split_scales
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fold_scales import fold_scales
+from scalify_hlo.passes.store_weights import FACTORS
 from scalify_hlo.types import tensor_info
 
 # Attribute of an argument or result that is data: the scale that it is pinned to.
 PINNED = "scalify.scale"
-_NAME = "scalify.name"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _pin_arguments(main: ir.Operation, scales: Mapping[str, Array], where: str) 
         number = scales.get(names[i])
         if number is None:
             problems.append(Diagnostic(f"no scale for argument '{names[i]}'; calibrate the module again", where))
-        elif not _fits(number, scale):
+        elif not _fits(number, scale) and FACTORS not in attributes[i]:
             problems.append(
                 Diagnostic(
                     f"the scale of argument '{names[i]}' has shape {list(number.shape)}, not {scale.type}", where
@@ -92,13 +92,15 @@ def _pin_arguments(main: ir.Operation, scales: Mapping[str, Array], where: str) 
             if STATE in attributes[i]:
                 attributes[i][PINNED] = _attribute(number)
             with ir.InsertionPoint.at_block_begin(body), data.location:
-                scale.replace_all_uses_with(_constant(scale.type, number))
+                by_channel = attributes[i].pop(FACTORS, None) is not None
+                whole = np.asarray(split_scales(number)[0], np.float32) if by_channel else number
+                scale.replace_all_uses_with(_constant(scale.type, whole))
                 if STATE not in attributes[i]:
                     _divide_first(data, number)
     if problems:
         raise ScalifyError(problems)
     for own, name in zip(attributes, names, strict=True):
-        own.setdefault(_NAME, ir.StringAttr.get(name))  # text keeps no locations, and weights are found by name
+        own.setdefault(NAME, ir.StringAttr.get(name))  # text keeps no locations, and weights are found by name
     for i in reversed(paired):
         body.erase_argument(i + 1)
         del attributes[i + 1]
@@ -124,7 +126,7 @@ def _pin_results(main: ir.Operation, scales: Mapping[str, Array], where: str) ->
     last = terminator(body)
     attributes = attributes_of(main, "res_attrs", len(last.operands))
     paired = [i for i in range(len(last.operands)) if _role(attributes[i]) == "data"]
-    names = [result_name(attributes[i], i) for i in range(len(attributes))]
+    names = _result_names(attributes)
     _check_names(scales, [names[i] for i in paired], "result", where)
     operands: list[ir.Value] = []
     kept: list[dict[str, ir.Attribute]] = []
@@ -176,6 +178,16 @@ def result_name(attributes: Mapping[str, ir.Attribute], index: int) -> str:
     info = attributes.get("jax.result_info")
     text = ir.StringAttr(info).value if info is not None else ""
     return text or f"result{index}"
+
+
+def _result_names(attributes: list[dict[str, ir.Attribute]]) -> list[str]:
+    """Names by which a file knows results, which counts pairs as one."""
+    names: list[str] = []
+    scales = 0
+    for i, own in enumerate(attributes):
+        names.append(result_name(own, i - scales))
+        scales += _role(own) == "scale"
+    return names
 
 
 def _move_aliases(main: ir.Operation, moved: Mapping[int, int]) -> None:

@@ -69,6 +69,9 @@ def precision_pipeline(
     serving = passes_for_serving(precision) if precision is not None else ()
     if pin_scales:
         after = tuple(dataclasses.replace(p, calibration=pin_scales) if isinstance(p, FP8Dots) else p for p in after)
+        serving = tuple(
+            dataclasses.replace(p, calibration=pin_scales) if isinstance(p, StoreWeights) else p for p in serving
+        )
         serving = (*serving, PinScales(file=pin_scales))
     lifting = (LiftWeights(),) if any(isinstance(each, EmbedWeights) for each in serving) else ()
     return Pipeline((*lifting, *before, Scalify(**vars(options)), *after, *serving))

@@ -1,24 +1,36 @@
 """`scalify-store-weights`: weights of a program without a backward pass in FP8. Runs after `scalify-fp8-dots`.
 
-The argument takes the FP8 type. An FP8 product reads it as it is; what else reads it (the rows of an embedding, a head
-whose product is left in f16) converts what it takes. A weight's data are of unit size, so no number saturates but
-outliers beyond 448 times the RMS, which the caller clamps as `scalify-pack` does.
+The argument takes the FP8 type, and so does what only moves it (`narrow_storage`). An FP8 product reads it as it is;
+what else reads it (the rows of an embedding, a head whose product is left in f16) converts what it takes. A weight's
+data are of unit size, so no number saturates but outliers beyond 448 times the RMS, which the caller clamps as
+`scalify-pack` does.
+
+Where the file of scales has one for each output channel of a weight, the argument's data are value / scale by channel,
+and the part of the scales in which channels differ is a factor behind the product.
 """
 
 import dataclasses
 from typing import ClassVar, Literal
 
+import numpy as np
+
+from scalify_hlo.analysis.channels import channel_dimensions
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import argument_names, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.globs import matches
-from scalify_hlo.passes import emission as emit
+from scalify_hlo.io.scales_file import Channels, channel_scales, read_scales, split_scales
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
-from scalify_hlo.types import LARGEST, tensor_info
+from scalify_hlo.passes.frozen_weights import frozen_value
+from scalify_hlo.passes.narrow_storage import NarrowStorage
+from scalify_hlo.types import tensor_info
 
 _FORMATS = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
+# Attribute of an argument whose channels have factors of their own: data * scale * factors is its value.
+FACTORS = "scalify.channel_factors"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,50 +44,68 @@ class StoreWeights(Pass):
     # Weights to leave in the type they have: patterns with `*` and `?` on their names.
     exclude: tuple[str, ...] = ()
 
+    # A file of scales: weights that have one for each channel in it are stored so.
+    calibration: str = ""
+    # When channels of weights that are constants of the program have scales of their own; see scalify-calibrate.
+    channels: Channels = "auto"
+
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
-        """Retypes arguments in place. Raises ScalifyError for an unknown format."""
+        """Retypes arguments in place. Raises ScalifyError for an unknown format and for scales that do not fit."""
         if self.format not in _FORMATS:
             raise ScalifyError(f"{self.name}: unknown format '{self.format}'; known are {', '.join(_FORMATS)}")
+        scales = read_scales(self.calibration).arguments if self.calibration else {}
         with module.context, ir.Location.unknown(module.context):
             main = public_function(module)
             body = main.regions[0].blocks[0]
             attributes = attributes_of(main, "arg_attrs", len(body.arguments))
-            count = elements = 0
-            for argument, name, own in zip(body.arguments, argument_names(main), attributes, strict=True):
-                if STATE in own and ir.StringAttr(own[STATE]).value == "weight" and not matches(name, self.exclude):
-                    self._store(argument)
-                    count += 1
-                    elements += tensor_info(argument.type).size
+            dims = channel_dimensions(module, ir.StringAttr(main.attributes["sym_name"]).value)
+            storage = NarrowStorage(module)
+            problems: list[Diagnostic] = []
+            count = elements = channelled = 0
+            for i, (argument, name) in enumerate(zip(body.arguments, argument_names(main), strict=True)):
+                own = attributes[i]
+                if STATE not in own or ir.StringAttr(own[STATE]).value != "weight" or matches(name, self.exclude):
+                    continue
+                info, channels = tensor_info(argument.type), dims.get(i, ())
+                frozen = frozen_value(own)
+                given = scales.get(name) if frozen is None else channel_scales(frozen, channels, "rms", self.channels)
+                factors: Array | None = None
+                if given is not None and given.ndim:
+                    problem = _misfit(name, given, info.shape, channels)
+                    if problem:
+                        problems.append(Diagnostic(problem, self.calibration))
+                        continue
+                    factors = split_scales(given)[1]
+                    own[FACTORS] = ir.DenseElementsAttr.get(np.ascontiguousarray(factors))
+                    channelled += 1
+                storage.store(argument, self.format, factors)
+                count += 1
+                elements += info.size
+            if problems:
+                raise ScalifyError(problems)
+            if any(attributes):
+                main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(own) for own in attributes])
             results = list(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
             main.attributes["function_type"] = ir.TypeAttr.get(
                 ir.FunctionType.get([a.type for a in body.arguments], results)
             )
-        remarks.append(Diagnostic(f"{self.name}: {count} weights ({elements} elements) in {self.format}", "", "remark"))
-
-    def _store(self, argument: ir.BlockArgument) -> None:
-        element = tensor_info(argument.type).element
-        readers = [(use.owner.operation, use.operand_number) for use in argument.uses]
-        argument.set_type(emit.with_element(argument.type, self.format))
-        converted: ir.Value | None = None
-        for reader, i in readers:
-            form = _fp8_form(reader, i, self.format)
-            if form is not None:  # clamp(w) converted to FP8: w is that already
-                form.results[0].replace_all_uses_with(argument)
-                form.erase()
-                if not any(True for _ in reader.results[0].uses):
-                    reader.erase()
-                continue
-            if converted is None:
-                with ir.InsertionPoint.at_block_begin(argument.owner), argument.location:
-                    converted = emit.convert(argument, element)
-            reader.operands[i] = converted
+        by_channel = f", {channelled} of them with a scale for each channel" if channelled else ""
+        message = f"{self.name}: {count} weights ({elements} elements) in {self.format}{by_channel}"
+        remarks.append(Diagnostic(message, "", "remark"))
 
 
-def _fp8_form(clamp: ir.Operation, operand: int, element: str) -> ir.Operation | None:
-    """The conversion to FP8 of what a clamp to that type's range gives."""
-    if clamp.name != "stablehlo.clamp" or operand != 1 or element not in LARGEST:
-        return None
-    readers = [use.owner.operation for use in clamp.results[0].uses]
-    if len(readers) != 1 or readers[0].name != "stablehlo.convert":
-        return None
-    return readers[0] if tensor_info(readers[0].results[0].type).element == element else None
+def _misfit(name: str, scales: Array, shape: tuple[int, ...], channels: tuple[int, ...]) -> str:
+    """Why scales cannot be those of a weight's channels; "" where they can."""
+    fits = scales.ndim == len(shape) and all(m in (1, n) for m, n in zip(scales.shape, shape, strict=True))
+    if not fits:
+        return (
+            f"the scales of argument '{name}' have shape {list(scales.shape)}, which {list(shape)} has no channels of"
+        )
+    inner = [d for d, n in enumerate(scales.shape) if n != 1 and d not in channels]
+    if inner:
+        along = ", ".join(map(str, channels)) or "none"
+        return (
+            f"the scales of argument '{name}' differ along dimension {inner[0]}, which a product contracts; scales may "
+            f"differ along its output channels (dimension {along})"
+        )
+    return ""

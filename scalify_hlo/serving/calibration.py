@@ -4,11 +4,14 @@ Measured are the arguments of the public function, and, in a program that is bro
 products. All other scales follow from the arguments' by the rules, at compile time, once these are numbers.
 """
 
+import dataclasses
+import functools
 import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from scalify_hlo.analysis.channels import channel_dimensions
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.marks import ScaledTensor, mark_tensors
@@ -20,8 +23,17 @@ from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.inputs import Split, rewritten_arguments
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import Pairing, Signature, check_arrays, entry_signature, pair_arguments
-from scalify_hlo.io.scales_file import Method, ScalesFile, TensorStatistics
+from scalify_hlo.io.scales_file import (
+    LARGEST_E4M3,
+    Channels,
+    Method,
+    ScalesFile,
+    TensorStatistics,
+    channel_scales,
+    split_scales,
+)
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.instrument import Instrument
@@ -34,8 +46,6 @@ from scalify_hlo.reports.health_layout import FIRST_EXPONENT
 # Operands of FP8 products are divided by a power of two only where their data are further than this (log2) from where
 # the method wants them: each division is an operation on data, and E4M3 has 17 binades.
 _NEAR = 3
-# The largest number of E4M3, the FP8 type with the smallest range.
-_LARGEST = 448.0
 # The share of magnitudes that `percentile` lets saturate.
 _CUT_OFF = 1e-4
 
@@ -45,15 +55,23 @@ class Calibration:
 
     module: the program as written, before any pass; it is not changed. precision: as of `scalify-opt --precision`.
     method: what of a tensor becomes 1 (`rms`), or stays below E4M3's largest number (`amax`: all of it; `percentile`:
-    all but one in 10,000). No method lets more saturate than `percentile`.
+    all but one in 10,000). No method lets more saturate than `percentile`. channels: when the output channels of a
+    weight that is stored in FP8 get scales of their own.
 
     Arguments are measured in `arguments`; their scales must be known before data can be, so `operands` comes after.
     """
 
-    def __init__(self, module: ir.Module, precision: Precision | None = None, method: Method = "rms"):
+    def __init__(
+        self,
+        module: ir.Module,
+        precision: Precision | None = None,
+        method: Method = "rms",
+        channels: Channels = "auto",
+    ):
         self.original = module
         self.precision = precision
         self.method: Method = method
+        self.channels: Channels = channels
         self.signature = entry_signature(module)
         self.scales = ScalesFile(method=method, precision=str(precision or ""))
         self._names = argument_names(public_function(module))
@@ -83,7 +101,12 @@ class Calibration:
                     found[i] = found[i].merged(statistics_of(arrays[i]))
         for i, each in found.items():
             self.scales.statistics[self._names[i]] = each
-            self.scales.arguments[self._names[i]] = np.asarray(2.0 ** exponent(each, self.method), np.float32)
+            name = self._names[i]
+            scale = np.asarray(2.0 ** exponent(each, self.method), np.float32)
+            if self.channels != "none" and i in last and name in self._rewritten.channels:
+                by_channel = channel_scales(last[i], self._rewritten.channels[name], self.method, self.channels)
+                scale = scale if by_channel is None else by_channel
+            self.scales.arguments[name] = scale
         self._results()
 
     def _results(self) -> None:
@@ -100,21 +123,39 @@ class Calibration:
 
     # --- operands of FP8 products ---------------------------------------------------------------------------------
 
-    def prepare(self) -> "OperandProbe | None":
-        """The rewritten program with statistics of what will be rounded to FP8; None where nothing will be."""
+    @functools.cached_property
+    def _rewritten(self) -> "_Rewritten":
+        """The program in its precision, before operands of products become FP8, and what will."""
         if self.precision is None:
-            return None
+            return _Rewritten()
         before, after = passes_around_scalify(self.precision)
         products = next((each for each in after if isinstance(each, FP8Dots)), None)
         if products is None:
-            return None
+            return _Rewritten()
         module = clone(self.original)
         for each in (LiftWeights(), *before, Scalify()):
             each.apply(module, [])
         with module.context, ir.Location.unknown(module.context):
-            operands = products.calibrated_operands(module)
-            if not operands:
-                return None
+            decided = products.decisions(module)
+            narrow = {product.op for product, formats, _ in decided if formats is not None}
+            main = public_function(module)
+            name = ir.StringAttr(main.attributes["sym_name"]).value
+            dims = channel_dimensions(module, name, lambda product: product.op in narrow)
+            attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
+            channels = {
+                argument: dims[i]
+                for i, (argument, own) in enumerate(zip(argument_names(main), attributes, strict=True))
+                if i in dims and STATE in own and ir.StringAttr(own[STATE]).value == "weight"
+            }
+            return _Rewritten(module, products.calibrated_operands(module), channels)
+
+    def prepare(self) -> "OperandProbe | None":
+        """The rewritten program with statistics of what will be rounded to FP8; None where nothing will be."""
+        module, operands = self._rewritten.module, self._rewritten.operands
+        if module is None or not operands:
+            return None
+        del self._rewritten  # it is changed
+        with module.context, ir.Location.unknown(module.context):
             mark_tensors([ScaledTensor(name, value) for name, value in operands.items()])
         EmbedWeights().apply(module, [])
         signature = entry_signature(module)
@@ -136,9 +177,21 @@ class Calibration:
             if name in self.scales.arguments:
                 continue
             wanted = exponent(found, self.method)
-            saturates = found.amax > _LARGEST and _exponent_of_cut_off(found) > math.log2(_LARGEST)
+            saturates = found.amax > LARGEST_E4M3 and _exponent_of_cut_off(found) > math.log2(LARGEST_E4M3)
             if abs(wanted) > _NEAR or saturates:
                 self.scales.operands[name] = 2.0**wanted
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rewritten:
+    """module: data and scales, its products still in one wide type; None where no operand becomes FP8.
+    operands: of FP8 products, but weights, by their names in a file of scales. channels: of weights, the dimensions
+    along which scales may differ, by the argument's name.
+    """
+
+    module: ir.Module | None = None
+    operands: dict[str, ir.Value] = dataclasses.field(default_factory=dict[str, ir.Value])
+    channels: dict[str, tuple[int, ...]] = dataclasses.field(default_factory=dict[str, tuple[int, ...]])
 
 
 class OperandProbe:
@@ -164,6 +217,9 @@ class OperandProbe:
             if scale is None:
                 splits.append(Split(array, None))
                 continue
+            assert pairing.scale is not None
+            if scale.shape != self._signature.arguments[pairing.scale].shape:  # this program has one for all channels
+                scale = np.asarray(split_scales(scale)[0], np.float32)
             dtype = self._signature.arguments[pairing.data].dtype
             splits.append(Split((array.astype(np.float64) / scale).astype(dtype), np.asarray(scale)))
         results = self._run(rewritten_arguments(splits, self._pairings, self._signature))
@@ -196,9 +252,9 @@ def exponent(found: TensorStatistics, method: Method) -> int:
     cut_off = _exponent_of_cut_off(found)
     if method == "rms":
         wanted = round(math.log2(found.mean_square) / 2)
-        return max(wanted, math.ceil(cut_off - math.log2(_LARGEST)))
+        return max(wanted, math.ceil(cut_off - math.log2(LARGEST_E4M3)))
     largest = math.log2(found.amax) if method == "amax" else cut_off
-    return math.ceil(largest - math.log2(_LARGEST))
+    return math.ceil(largest - math.log2(LARGEST_E4M3))
 
 
 def _exponent_of_cut_off(found: TensorStatistics) -> float:
