@@ -18,7 +18,7 @@ _FOLDERS = {
     "engine": "devices facts functions inlining preconditions rewriter selection signature statistics_in_f32 survey",
     "frontend": "jax_scalify_names",
     "io": "choices depth diagnostics expected_diagnostics files globs isolation opt_driver scales_file serialization",
-    "reports": "diagnosis explain health health_html health_layout",
+    "reports": "diagnosis explain health_html health_layout",
     "rules": "bodies foreign_rules oprewrite plain registry shapes values",
     "size": "moments",
 }
