@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -17,7 +19,11 @@ NOTEBOOKS = ["quickstart.ipynb"]
 
 
 def run(program):
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    """What a program prints that runs in a folder of its own."""
+    command = [sys.executable, "-W", "error", "-c", program]
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"PYTHONPATH": str(DOCS.parent)}
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
