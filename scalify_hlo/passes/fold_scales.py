@@ -228,7 +228,7 @@ class _Folder:
                 op.erase()
 
 
-_FOLDED = {*_UNARY, *_BINARY, "compare", "select", "convert", "reshape", "broadcast_in_dim", "bitcast_convert"}
+_FOLDED = {*_UNARY, *_BINARY, "clamp", "compare", "select", "convert", "reshape", "broadcast_in_dim", "bitcast_convert"}
 
 
 def _computed(op: ir.Operation, values: list[Array]) -> Array | None:
@@ -247,6 +247,8 @@ def _computed(op: ir.Operation, values: list[Array]) -> Array | None:
         case "compare":
             direction = str(op.attributes["comparison_direction"]).rstrip(">").split()[-1]
             return np.asarray(_COMPARE[direction](*values))
+        case "clamp":
+            return np.minimum(np.maximum(values[1], values[0]), values[2]).astype(dtype)
         case "select":
             return np.where(np.broadcast_to(values[0], info.shape), values[1], values[2]).astype(dtype)
         case "convert":

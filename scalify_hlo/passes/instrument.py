@@ -207,8 +207,8 @@ class _Lowering:
                 for i, row in enumerate(rows)
                 for value in combine(Statistics(*arguments[2 * i : 2 * i + 2]), row.values)
             ]
-        _with_operands(last, [*last.operands, *totals])
-        results = _rebuilt(op, [*op.operands, *initial], initial)
+        with_operands(last, [*last.operands, *totals])
+        results = rebuilt(op, [*op.operands, *initial], initial)
         return _with_values(rows, results)
 
     def _branches(self, op: ir.Operation) -> list[_Row]:
@@ -220,8 +220,8 @@ class _Lowering:
             last = terminator(region.blocks[0])
             with ir.InsertionPoint(last), op.location:
                 added = [value for row in rows for value in (row.values if row in taken else nothing(row.values))]
-            _with_operands(last, [*last.operands, *added])
-        results = _rebuilt(op, list(op.operands), [value for row in rows for value in row.values])
+            with_operands(last, [*last.operands, *added])
+        results = rebuilt(op, list(op.operands), [value for row in rows for value in row.values])
         return _with_values(rows, results)
 
 
@@ -244,13 +244,13 @@ def _details(mark: ir.Operation, counted: str) -> ir.Attribute:
     return ir.DictAttr.get(details)
 
 
-def _with_operands(last: ir.Operation, operands: Sequence[ir.Value]) -> None:
+def with_operands(last: ir.Operation, operands: Sequence[ir.Value]) -> None:
     """Replace a terminator by one with other operands."""
     ir.Operation.create(last.name, [], operands, loc=last.location, ip=ir.InsertionPoint(last))
     last.erase()
 
 
-def _rebuilt(op: ir.Operation, operands: Sequence[ir.Value], added: Sequence[ir.Value]) -> list[ir.Value]:
+def rebuilt(op: ir.Operation, operands: Sequence[ir.Value], added: Sequence[ir.Value]) -> list[ir.Value]:
     """Replace an operation with regions by one with more operands and results; the added results."""
     types = [result.type for result in op.results] + [value.type for value in added]
     attributes = {name: op.attributes[name] for name in op.attributes}
@@ -282,7 +282,7 @@ def _return_rows(module: ir.Module, main: ir.Operation, rows: Sequence[_Row]) ->
     with ir.InsertionPoint(last), last.location:
         added = [_stacked([row.values[i] for row in rows]) for i in (0, 1)]
     operands = [*last.operands, *added]
-    _with_operands(last, operands)
+    with_operands(last, operands)
     type_ = ir.FunctionType.get([a.type for a in body.arguments], [value.type for value in operands])
     main.attributes["function_type"] = ir.TypeAttr.get(type_)
     old = list(ir.ArrayAttr(main.attributes["res_attrs"])) if "res_attrs" in main.attributes else []

@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from scalify_hlo.analysis.calls import defining_op, terminator
-from scalify_hlo.bindings import ir
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.bindings import ir, passmanager, register_inliner
 from scalify_hlo.engine.selection import NAME, argument_names, attributes_of
 from scalify_hlo.engine.signature import ALIASING, ROLE, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
@@ -30,6 +30,7 @@ from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fold_scales import fold_scales
+from scalify_hlo.passes.guard import add_guard
 from scalify_hlo.passes.store_weights import FACTORS
 from scalify_hlo.types import tensor_info
 
@@ -45,6 +46,8 @@ class PinScales(Pass):
 
     # The scales: a JSON file that scalify-calibrate wrote.
     file: str = ""
+    # Return one more result: how many values of each tensor were beyond what the scales foresee.
+    guard: bool = False
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Pins in place. Raises ScalifyError for a file that cannot be read, and for every scale that is missing,
@@ -53,17 +56,29 @@ class PinScales(Pass):
             raise ScalifyError(f"{self.name}: give the scales, file=scales.json (scalify-calibrate writes one)")
         count = pin_scales(module, read_scales(self.file), self.file)
         remarks.append(Diagnostic(f"{self.name}: {count} scales pinned", "", "remark"))
+        if self.guard:
+            with module.context, ir.Location.unknown(module.context):
+                watched = add_guard(module, public_function(module))
+            remarks.append(Diagnostic(f"{self.name}: {len(watched)} tensors are guarded", "", "remark"))
 
 
 def pin_scales(module: ir.Module, scales: ScalesFile, where: str = "scales") -> int:
     """Pin the arguments of `module`, rewritten, to `scales`; how many there were. Raises ScalifyError."""
     with module.context, ir.Location.unknown(module.context):
+        _inline(module)
         main = public_function(module)
         count = _pin_arguments(main, scales.arguments, where)
         fold_scales(module)
         _pin_results(main, scales.results, where)
         fold_scales(module)
     return count
+
+
+def _inline(module: ir.Module) -> None:
+    """Bring scales to where they are read: a private function that takes some is not told which."""
+    if len(CallGraph(module).functions) > 1:
+        register_inliner(module.context)
+        passmanager.PassManager.parse("builtin.module(inline{default-pipeline=})").run(module.operation)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------

@@ -59,11 +59,12 @@ def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
 
 
 def precision_pipeline(
-    precision: Precision | None, options: ScalifyOptions = ScalifyOptions(), pin_scales: str = ""
+    precision: Precision | None, options: ScalifyOptions = ScalifyOptions(), pin_scales: str = "", guard: bool = False
 ) -> Pipeline:
     """`scalify` with the passes of a precision, if any, around it. Raises ScalifyError as `passes_around_scalify`.
 
-    pin_scales: a file of scales, which the module is specialised to at the end; "" for none.
+    pin_scales: a file of scales, which the module is specialised to at the end; "" for none. guard: with a result that
+    counts what is beyond them.
     """
     before, after = passes_around_scalify(precision) if precision is not None else ((), ())
     serving = passes_for_serving(precision) if precision is not None else ()
@@ -72,7 +73,7 @@ def precision_pipeline(
         serving = tuple(
             dataclasses.replace(p, calibration=pin_scales) if isinstance(p, StoreWeights) else p for p in serving
         )
-        serving = (*serving, PinScales(file=pin_scales))
+        serving = (*serving, PinScales(file=pin_scales, guard=guard))
     lifting = (LiftWeights(),) if any(isinstance(each, EmbedWeights) for each in serving) else ()
     return Pipeline((*lifting, *before, Scalify(**vars(options)), *after, *serving))
 

@@ -60,7 +60,7 @@ def compare(
     for arrays in batches:
         ideal = exact(promote_arrays(list(arrays)))
         for form, run in forms.items():
-            for i, (got, want) in enumerate(zip(run(arrays), ideal, strict=True)):
+            for i, (got, want) in enumerate(zip(run(arrays), ideal, strict=False)):  # a guard's counts come last
                 if is_float_array(want):
                     rows = i in scores if scores is not None else want.ndim >= 2 and want.shape[-1] >= 4
                     sums.setdefault((form, i), _Sums(rows)).add(got, want)

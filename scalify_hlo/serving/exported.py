@@ -3,6 +3,9 @@
 import dataclasses
 from typing import Any
 
+import jax
+import jax.core
+import numpy as np
 from jax.export import Exported
 
 from scalify_hlo.bindings import ir, make_context, stablehlo
@@ -10,6 +13,7 @@ from scalify_hlo.errors import Diagnostic
 from scalify_hlo.exported import ScaledExported, with_types_of
 from scalify_hlo.io.serialization import to_artifact
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.guard import guarded_tensors
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import Precision, precision_pipeline
 
@@ -19,19 +23,23 @@ def pin_exported(
     pin_scales: str,
     *,
     precision: Precision | None = None,
+    guard: bool = False,
     options: ScalifyOptions = ScalifyOptions(),
     remarks: list[Diagnostic] | None = None,
 ) -> Exported:
     """Specialise an exported function to scales: what `scalify-opt --pin-scales` does to a file.
 
     pin_scales: a file that `scalify-calibrate` wrote for this function and precision. precision, options: as of
-    `scalify_exported`.
+    `scalify_exported`. guard: the result is a pair of the original's results and the counts that
+    `scalify_hlo.passes.guard` adds.
 
     The result is called like the original: weights are arrays of data in the types of the precision (f8E4M3FN for FP8),
     as `scalify_hlo.serving.packing.pack` makes them, everything else are plain values. It has no derivative. Raises
     ScalifyError for a module that cannot be rewritten and for scales that do not fit.
     """
-    return pinned(exported, precision_pipeline(precision, options, pin_scales), [] if remarks is None else remarks)
+    return pinned(
+        exported, precision_pipeline(precision, options, pin_scales, guard), [] if remarks is None else remarks
+    )
 
 
 def pinned(exported: Exported, pipeline: Pipeline, remarks: list[Diagnostic], target: str = "4weeks") -> Exported:
@@ -39,7 +47,24 @@ def pinned(exported: Exported, pipeline: Pipeline, remarks: list[Diagnostic], ta
     with make_context() as context, ir.Location.unknown():
         module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
     pipeline.run(module, remarks)
+    watched = guarded_tensors(module)
+    if watched is not None:
+        exported = _with_guard(exported, len(watched))
     data, _ = to_artifact(module, target)
     changed = dataclasses.replace(with_types_of(exported, module), mlir_module_serialized=data, _get_vjp=None)
     fields: dict[str, Any] = {field.name: getattr(changed, field.name) for field in dataclasses.fields(changed)}
     return ScaledExported(**fields)
+
+
+def _with_guard(exported: Exported, tensors: int) -> Exported:
+    """An Exported that returns a pair: what it returned, and an i32 vector."""
+    tree: Any = jax.tree
+    results = tree.unflatten(exported.out_tree, [0] * len(exported.out_avals))
+    out_tree = tree.structure((results, 0))
+    counts = jax.core.ShapedArray((tensors,), np.dtype(np.int32))
+    fields: dict[str, Any] = {"out_tree": out_tree, "out_avals": (*exported.out_avals, counts)}
+    for field in dataclasses.fields(exported):
+        if "out" in field.name and "sharding" in field.name:
+            shardings = getattr(exported, field.name)
+            fields[field.name] = None if shardings is None else (*shardings, None)
+    return dataclasses.replace(exported, **fields)

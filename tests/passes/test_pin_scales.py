@@ -262,3 +262,33 @@ def test_the_remark_counts(tmp_path: pathlib.Path) -> None:
     scalify_in_place(rewritten)
     PinScales(file=str(path)).apply(rewritten, remarks)
     assert [remark.message for remark in remarks] == ["scalify-pin-scales: 4 scales pinned"]
+
+
+MASKED = """
+func.func @main(%w: tensor<16x16xf32> loc("w"), %x: tensor<8x16xf32> loc("x"), %m: tensor<8x16xi1> loc("m"))
+    -> tensor<8x16xf32> {
+  %h = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+     : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+  %c = stablehlo.constant dense<-1.000000e+09> : tensor<f32>
+  %a = func.call @where(%m, %h, %c) : (tensor<8x16xi1>, tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+  %e = stablehlo.exponential %a : tensor<8x16xf32>
+  return %e : tensor<8x16xf32>
+}
+func.func private @where(%m: tensor<8x16xi1>, %x: tensor<8x16xf32>, %c: tensor<f32>) -> tensor<8x16xf32> {
+  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<8x16xf32>
+  %y = stablehlo.select %m, %x, %b : tensor<8x16xi1>, tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}"""
+
+
+def test_scales_that_private_functions_take_are_folded_too() -> None:
+    """jnp.where is a private function in every program that JAX exports."""
+    pinned = module(MASKED)
+    scalify_in_place(pinned)
+    pin_scales(pinned, ScalesFile({"w": np.float32(0.25), "x": np.float32(4)}))
+    lines = [line.strip() for line in str(pinned).splitlines()]
+    assert not any(line.endswith(": tensor<f32>") and "stablehlo.constant" not in line for line in lines)
+    x, w = RNG.standard_normal((8, 16)).astype(np.float32), RNG.standard_normal((16, 16)).astype(np.float32) / 16
+    mask = RNG.random((8, 16)) < 0.5
+    (got,) = xla.compile(pinned)([w, x, mask])
+    np.testing.assert_allclose(got, np.where(mask, np.exp(x @ w), 0), rtol=1e-5)
