@@ -58,7 +58,7 @@ def add(r: OpRewrite) -> None:
     known = r.rewriter.state_sums.get(r.value())
     if known is not None and _state_sum(r, x, y, known):
         return None
-    low = lower_degree(r, x, y)
+    low = _polynomial(r, x, y) or lower_degree(r, x, y)
     if low is not None:
         bring_together(r, (0, 1), (x, y), low.scale)
         return finish_combined(r, low.scale, low.moments)
@@ -86,6 +86,15 @@ def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) ->
         return False
     (_narrow_average if _is_stored_narrow(r) else _wide_average)(r, members, state, entering, known)
     return True
+
+
+def _polynomial(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | None:
+    """Of a polynomial of one tensor, c x + b(x) x, what it is as large as; None for other sums."""
+    known = r.rewriter.polynomials.get(r.value())
+    if known is None:
+        return None
+    base = None if known.base is None else _visible(r, known.base)
+    return base if base is not None and base.scale.is_scalar else (x, y)[known.low]
 
 
 def _visible(r: OpRewrite, value: ir.Value) -> ScaledValue | None:

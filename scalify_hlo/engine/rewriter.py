@@ -28,6 +28,7 @@ from scalify_hlo.rules.values import PlainFacts, ScaledValue
 from scalify_hlo.scale import ONE
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.moments import UNIT, Moments
+from scalify_hlo.size.polynomials import PolynomialSum, polynomial_sums
 from scalify_hlo.size.state import StateSum, state_sums
 from scalify_hlo.types import tensor_info
 
@@ -64,6 +65,7 @@ class Rewriter:
         self.layouts: list[tuple[int, ir.Operation, ir.Attribute]] = []
         self.laws: dict[ir.Value, Law] = {}  # of results of recognised blocks
         self.state_sums: dict[ir.Value, StateSum] = {}  # sums in which state is updated or averaged
+        self.polynomials: dict[ir.Value, PolynomialSum] = {}
         self.journals: list[list[ir.Value]] = []
         self._rules = rules()
         self._has_layouts = functions.has_layouts
@@ -99,6 +101,11 @@ class Rewriter:
             self.state_sums |= sums
             if self.journals:
                 self.journals[-1].extend(sums)
+        if not self.paper:
+            polynomials = polynomial_sums(block)
+            self.polynomials |= polynomials
+            if self.journals:
+                self.journals[-1].extend(polynomials)
         if self.options.recognise in ("all", "expansions"):
             inside = {op: expansion for expansion in find_expansions(operations) for op in expansion.members}
         for op in operations[:-1]:
@@ -351,6 +358,7 @@ class Attempt:
             rewriter.scaled.pop(value, None)
             rewriter.laws.pop(value, None)
             rewriter.state_sums.pop(value, None)
+            rewriter.polynomials.pop(value, None)
             rewriter.carried.discard(value)
         for value in self.learnt:
             rewriter.facts.known.pop(value, None)

@@ -1,0 +1,116 @@
+"""Polynomials of one tensor: sums of a tensor and of its product with something that is made of it.
+
+    c x + b(x) x      Newton and Schulz's iteration, b = p(x x^T); Newton's for a reciprocal, 2 y - (d y) y
+
+The terms are no unlike tensors that meet: they balance where the program evaluates them, or it would not converge. An
+estimate that takes the larger term multiplies its own error by the degree, once for each iteration. The sum is taken to
+be as large as its term of lower degree; iterated, as the tensor itself: that is what it converges to.
+"""
+
+import dataclasses
+
+from scalify_hlo.analysis.calls import defining_op
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.types import tensor_info
+
+_SUMS = frozenset({"stablehlo.add", "stablehlo.subtract"})
+_MATRIX_PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot"})
+_MOVES = (
+    names(Trait.CARRIES) | {"stablehlo.transpose", "stablehlo.reshape", "stablehlo.convert", "stablehlo.negate"}
+) - {"stablehlo.custom_call"}
+# Operations that are looked back at from a factor for the tensor that it is made of.
+_FAR = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class PolynomialSum:
+    """low: which operand has the term of lower degree. base: the tensor, where the sum is iterated; else None."""
+
+    low: int
+    base: ir.Value | None
+
+
+def polynomial_sums(block: ir.Block) -> dict[ir.Value, PolynomialSum]:
+    """Sums of a block that are polynomials of one tensor.
+
+    Those of elementwise products only where they are iterated: in a loop, or where a tensor is such a sum itself.
+    """
+    loop = block.owner.operation.name == "stablehlo.while"
+    found: dict[ir.Value, PolynomialSum] = {}
+    elementwise: dict[ir.Value, PolynomialSum] = {}
+    for op in (each.operation for each in block.operations):
+        if op.name not in _SUMS or not tensor_info(op.results[0].type).is_float:
+            continue
+        for low in (0, 1):
+            product, base = _product_with(op.operands[1 - low], _multiples(op.operands[low]))
+            if product is None or base is None:
+                continue
+            value = op.results[0]
+            if (loop and isinstance(base, ir.BlockArgument)) or base in found or base in elementwise:
+                found[value] = PolynomialSum(low, base)
+                if base in elementwise:
+                    found[base] = elementwise[base]
+            elif product.name in _MATRIX_PRODUCTS:
+                found[value] = PolynomialSum(low, None)
+            else:
+                elementwise[value] = PolynomialSum(low, None)
+            break
+    return found
+
+
+def _multiples(value: ir.Value) -> list[ir.Value]:
+    """A value and what it is a multiple of by a number, moved or converted at most; the last is the tensor itself."""
+    chain = [value]
+    while (op := defining_op(chain[-1])) is not None:
+        if op.name in _MOVES:
+            chain.append(op.operands[0])
+        elif op.name == "stablehlo.multiply" and (i := _number_in(op)) is not None:
+            chain.append(op.operands[1 - i])
+        else:
+            break
+    return chain
+
+
+def _number_in(op: ir.Operation) -> int | None:
+    """Which operand of a product is one number for all elements."""
+    return next((i for i, operand in enumerate(op.operands) if _is_number(operand)), None)
+
+
+def _is_number(value: ir.Value) -> bool:
+    while (op := defining_op(value)) is not None:
+        if op.name == "stablehlo.constant":
+            return ir.DenseElementsAttr(op.attributes["value"]).is_splat
+        if tensor_info(value.type).rank == 0:
+            return True
+        if op.name not in ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape"):
+            return False
+        value = op.operands[0]
+    return tensor_info(value.type).rank == 0
+
+
+def _product_with(value: ir.Value, multiples: list[ir.Value]) -> tuple[ir.Operation | None, ir.Value | None]:
+    """The product that a value is a multiple of, if a factor is one of `multiples` and the other is made of it too."""
+    op = defining_op(_multiples(value)[-1])
+    if op is None or op.name not in _MATRIX_PRODUCTS | {"stablehlo.multiply"}:
+        return None, None
+    known = set(multiples)
+    factors = [_multiples(operand) for operand in op.operands]
+    for i in (0, 1):
+        if not known.isdisjoint(factors[i]) and _is_made_of(factors[1 - i][-1], known):
+            return op, multiples[-1]
+    return None, None
+
+
+def _is_made_of(value: ir.Value, bases: set[ir.Value]) -> bool:
+    pending, seen = [value], {value}
+    while pending and len(seen) < _FAR:
+        current = pending.pop()
+        if current in bases:
+            return True
+        op = defining_op(current)
+        for operand in () if op is None else op.operands:
+            if operand not in seen:
+                seen.add(operand)
+                pending.append(operand)
+    return False
