@@ -58,14 +58,17 @@ def context_exists() -> bool:
 def make_context() -> ir.Context:
     """A new context with every dialect that JAX uses (stablehlo, chlo, func, sdy, mhlo, ...).
 
+    MLIR loads the others (arith, vhlo, ...) when a program has operations of them: to load all of them at once takes
+    ten times as long as the rest of rewriting a small program.
+
     The same as JAX's own `make_ir_context`, which from jax 0.12 hands one context to several callers: a
     diagnostic handler or a threading mode set on ours must not reach another user's.
     """
     registry, thread_pool = _process_wide()
     context = _Context()
     context.append_dialect_registry(registry)
-    context.load_all_available_dialects()
     context.set_thread_pool(thread_pool)
+    context.get_dialect_descriptor("func")  # loads it
     for dialect in (sdy, mpmd, chlo, stablehlo):
         dialect.register_dialect(context)
     mhlo.register_mhlo_dialect(context)

@@ -5,15 +5,17 @@ check_range(text16, arrays, exponents)    promise P3: f16 data whose data * scal
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array, epsilon, is_complex
 from scalify_hlo.execution.inputs import Split, draw_inputs, recombine, rewritten_arguments, split_by_exponent
 from scalify_hlo.execution.interpreter import interpret
-from scalify_hlo.execution.modules import as_module, to_bytecode
+from scalify_hlo.execution.modules import to_bytecode
 from scalify_hlo.execution.promote import promote_array, promote_to_f64
 from scalify_hlo.execution.signature import Signature, TensorSpec, entry_signature, pair_arguments, pair_results
 from scalify_hlo.options import ScalifyOptions
@@ -32,7 +34,23 @@ Evaluate = Callable[[str | bytes, Sequence[Array]], list[Array]]
 
 def run_on_xla(module: str | bytes, arrays: Sequence[Array]) -> list[Array]:
     """Run on XLA:CPU, for the operations that the reference interpreter lacks."""
-    return xla.compile(module)(arrays)
+    return _compiled(module)(arrays)
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(module: str | bytes) -> xla.Executable:
+    """One executable for the runs of a module with several inputs and scales."""
+    return xla.compile(module)
+
+
+@functools.cache
+def _context() -> ir.Context:
+    return make_context()
+
+
+def parse(text: str) -> ir.Module:
+    """A module in a context that the tests share: to make one takes longer than to rewrite a small program."""
+    return ir.Module.parse(text, context=_context())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +63,13 @@ class Rewritten:
 
     @staticmethod
     def of(text: str, options: ScalifyOptions = ScalifyOptions()) -> "Rewritten":
-        rewritten = rewrite_module(text, options)
-        return Rewritten(rewritten, entry_signature(as_module(text)), entry_signature(as_module(rewritten)))
+        module = parse(text)
+        original = entry_signature(module)
+        rewrite_module(module, options)
+        assert module.operation.verify()
+        with module.context:
+            rewritten = module.operation.get_asm(enable_debug_info=False)
+        return Rewritten(rewritten, original, entry_signature(module))
 
     def run(self, splits: Sequence[Split], evaluate: Evaluate = interpret) -> list[Split]:
         """The results as (data, scale), for arguments given as (data, scale)."""
@@ -118,7 +141,7 @@ def check_range(
     rewritten = Rewritten.of(text16, options)
     arguments = rewritten.original.arguments
     arrays = draw_inputs(rewritten.original) if arrays is None else [np.asarray(array) for array in arrays]
-    ideal_program = to_bytecode(promote_to_f64(as_module(text16)))
+    ideal_program = to_bytecode(promote_to_f64(parse(text16)))
     at_scale_one = evaluate(ideal_program, [promote_array(array) for array in arrays])
     tolerances = [f16_tolerance(got, ideal) for got, ideal in zip(evaluate(text16, arrays), at_scale_one, strict=True)]
     for variant, cycle in exponents.items():

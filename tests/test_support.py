@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from scalify_hlo import rewrite_module
+from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rules import registry
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.scale import ONE
-from tests.support import check_program, check_range
+from tests.support import Rewritten, check_program, check_range, parse
 
 NEGATE = """
   func.func public @main(%x: tensor<4xT>) -> tensor<4xT> {
@@ -106,7 +107,9 @@ def test_a_wrong_integer_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     wrong = wrong.replace(", %arg4 : tensor<4x3xf32>", ", %wrong : tensor<4x3xf32>")
     assert wrong.count("%wrong") == 2
-    monkeypatch.setattr("tests.support.rewrite_module", lambda *_: wrong)
+    original = entry_signature(parse(typed(PRODUCT, "f32")))
+    made = Rewritten(wrong, original, entry_signature(parse(wrong)))
+    monkeypatch.setattr(Rewritten, "of", staticmethod(lambda *_: made))
     with pytest.raises(AssertionError, match=r"result1: tensor<4xi32>.*elements differ"):
         check_program(
             typed(PRODUCT, "f32"),

@@ -1,11 +1,10 @@
-"""Several devices: shardings, shard_map with collectives, exports for a mesh. In a process with four CPU devices."""
+"""Several devices: shardings, shard_map with collectives, exports for a mesh. In one process with four CPU devices."""
 
-import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
+
+from tests import four_devices
 
 PRELUDE = """
 import jax, jax.numpy as jnp, numpy as np, scalify_hlo as sc
@@ -22,11 +21,7 @@ def pair(x, scale, spec):
 
 
 def run(program):
-    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", PRELUDE + textwrap.dedent(program)],
-                          capture_output=True, text=True, env=environment, check=False)  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    four_devices.run(PRELUDE + textwrap.dedent(program))
 
 
 def test_sharded_arguments():

@@ -15,8 +15,8 @@ import numpy as np
 
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
 from scalify_hlo.execution.inputs import draw_inputs
-from scalify_hlo.execution.modules import as_module
 from scalify_hlo.execution.signature import entry_signature
+from tests.support import parse
 
 Draw = Literal["normal", "positive", "within_one", "above_one", "whole"]
 
@@ -133,7 +133,7 @@ class Program:
         draw "normal": Gaussian; "positive": away from zero; "within_one": in (-0.95, 0.95); "above_one": in
         [1.1, 4]; "whole": small whole numbers.
         """
-        signature = entry_signature(as_module(self.text(element)))
+        signature = entry_signature(parse(self.text(element)))
         drawn = draw_inputs(signature, seed, "positive" if self.draw == "positive" else "normal")
         generator = np.random.default_rng(seed)
         arrays: list[Array] = []

@@ -1,14 +1,11 @@
 """Operations between devices, on four of them: scales that are equal everywhere, and scales that are not."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from scalify_hlo.rewrite import rewrite_module
+from tests import four_devices
 
 # Each device's own scale: `set_scaling` to a power of two that depends on the device.
 _PROGRAM = """
@@ -72,17 +69,8 @@ for i in (0, 2):
 
 
 def test_collectives_on_four_devices() -> None:
-    """Bit for bit, in a process of its own, because JAX fixes the number of its devices on first use."""
-    root = str(Path(__file__).parents[2])
-    environment = os.environ | {
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
-        "JAX_PLATFORMS": "cpu",
-        "PYTHONPATH": root,
-    }
-    finished = subprocess.run(
-        [sys.executable, "-c", _PROGRAM], env=environment, capture_output=True, text=True, check=False
-    )
-    assert finished.returncode == 0, finished.stderr
+    """Bit for bit."""
+    four_devices.run(_PROGRAM)
 
 
 _MANUAL = """

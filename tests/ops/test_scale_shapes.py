@@ -14,7 +14,7 @@ import pytest
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.inputs import Split, recombine
 from scalify_hlo.execution.interpreter import interpret
-from scalify_hlo.execution.modules import as_module, to_bytecode
+from scalify_hlo.execution.modules import to_bytecode
 from scalify_hlo.execution.promote import promote_array, promote_to_f64
 from scalify_hlo.execution.signature import entry_signature, pair_arguments
 from scalify_hlo.options import ScalifyOptions
@@ -22,7 +22,7 @@ from scalify_hlo.rewrite import rewrite_module
 from tests.ops.program import Program
 from tests.ops.programs import PROGRAMS
 from tests.ops.test_rules import evaluator, is_exact, range_variants
-from tests.support import Rewritten, close, f16_tolerance, same_bits
+from tests.support import Rewritten, close, f16_tolerance, parse, same_bits
 
 DIMENSIONS = ("first", "last", "all")
 _ELEMENTWISE = ("3x1", "1x4", "3x4")
@@ -100,7 +100,7 @@ _RUNNABLE = [p for p in PROGRAMS if not p.not_run and any(o.is_float and "x" in 
 
 
 def _options(program: Program, element: str, dimensions: str) -> ScalifyOptions:
-    arguments = entry_signature(as_module(program.text(element))).arguments
+    arguments = entry_signature(parse(program.text(element))).arguments
     terms: list[str] = []
     for i, spec in enumerate(arguments):
         if spec.is_float and spec.shape:
@@ -146,7 +146,7 @@ def test_values_and_shapes(program: Program) -> None:
             if pair.scale is not None:
                 assert (np.frexp(pair.scale)[0] == 0.5).all(), f"{pair.scale}\n{rewritten.text}"
         kept.append(_shapes(got))
-    floats = sum(entry.is_float for entry in entry_signature(as_module(text)).results)
+    floats = sum(entry.is_float for entry in entry_signature(parse(text)).results)
     assert tuple(kept) == KEPT.get(program.name, (",".join([""] * floats),) * 3)
 
 
@@ -158,7 +158,7 @@ def test_f16_results_exist_where_values_are_out_of_its_range(program: Program) -
     text, arrays = program.text("f16"), program.inputs("f16")
     evaluate = evaluator(program)
     rewritten = Rewritten.of(text, _options(program, "f16", "all"))
-    ideal = to_bytecode(promote_to_f64(as_module(text)))
+    ideal = to_bytecode(promote_to_f64(parse(text)))
     scales = _scales(rewritten, 22, 26)
     splits = [Split(a, s) for a, s in zip(arrays, scales, strict=True)]
     wanted = evaluate(ideal, [promote_array(recombine(s.data, s.scale)) for s in splits])

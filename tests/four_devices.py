@@ -1,0 +1,67 @@
+"""Programs on four CPU devices: in one process beside the tests, because JAX fixes their number on first use.
+
+The process is started once and takes one program after the other, each with its own globals; a warning is an error.
+As a script this file is that process: it reads programs as JSON lines and answers each with its traceback or null.
+"""
+
+import atexit
+import functools
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import traceback
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+@functools.cache
+def _process() -> "subprocess.Popen[str]":
+    flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
+    path = os.pathsep.join([_ROOT, *filter(None, sys.path)])
+    environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": path}
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-W", "error", __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=_ROOT,
+    )
+    atexit.register(process.kill)
+    return process
+
+
+def run(program: str) -> None:
+    """Run a Python program. Raises AssertionError with its traceback where it raises."""
+    process = _process()
+    assert process.stdin is not None and process.stdout is not None
+    print(json.dumps(textwrap.dedent(program)), file=process.stdin, flush=True)
+    answer = process.stdout.readline()
+    if not answer:
+        _process.cache_clear()
+    assert answer, f"the process with four devices ended with status {process.wait()}"
+    failure = json.loads(answer)
+    assert failure is None, failure[-3000:]
+
+
+def _serve() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what programs print must not mix with the answers
+    import jax
+
+    for line in sys.stdin:
+        failure, settings = None, dict(jax.config.values)
+        try:
+            exec(compile(json.loads(line), "<program>", "exec"), {"__name__": "__main__"})
+        except BaseException:  # noqa: BLE001 - the test raises it
+            failure = traceback.format_exc()
+        for name, value in settings.items():
+            if jax.config.values[name] != value:
+                jax.config.update(name, value)
+        print(json.dumps(failure), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    _serve()
