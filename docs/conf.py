@@ -1,6 +1,7 @@
 """The documentation site: `make docs`."""
 
 import importlib.metadata
+import os
 import pathlib
 import sys
 
@@ -17,6 +18,9 @@ myst_all_links_external = False
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_output_stderr = "remove"  # what libraries warn of on the machine that builds
+nb_merge_streams = True
+os.environ |= {"JAX_PLATFORMS": "cpu", "TERM": "dumb"}  # of the kernels
 # Nothing is looked up in other projects' inventories unless a page refers to one: builds need no network.
 intersphinx_mapping: dict[str, tuple[str, None]] = {}
 

@@ -1,5 +1,6 @@
 """What takes more than a second says so on a terminal."""
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ _ERASE = "\r\x1b[K"
 
 
 class Stages:
-    """The parts of a command's work: each is named on stderr while it runs, if that is a terminal.
+    """The parts of a command's work: each is named on stderr while it runs, if that is a terminal (and no dumb one).
 
     What took more than a second keeps its line, with the time that it took; the others leave nothing.
     """
@@ -22,7 +23,7 @@ class Stages:
 
     def run(self, name: str, work: Callable[[], Result]) -> Result:
         """The result of `work`."""
-        told = sys.stderr.isatty()
+        told = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         start = time.monotonic()
         if told:
             print(f"{self._command}: {name} ...", end="", file=sys.stderr, flush=True)

@@ -181,6 +181,7 @@ def test_stages_are_told_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch):
     for stream, seconds, shown in ((Terminal(), 2.0, "c: work ... 2.0 s\n"), (Terminal(), 0.5, progress._ERASE),
                                    (io.StringIO(), 2.0, "")):  # fmt: skip
         monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("TERM", "xterm")
         clock = iter((0.0, seconds))
         monkeypatch.setattr(progress.time, "monotonic", lambda clock=clock: next(clock))
         assert progress.Stages("c").run("work", lambda: 3) == 3
