@@ -19,8 +19,9 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_output_stderr = "remove"  # what libraries warn of on the machine that builds
-nb_merge_streams = True
-os.environ |= {"JAX_PLATFORMS": "cpu", "TERM": "dumb"}  # of the kernels
+os.environ["JAX_PLATFORMS"] = "cpu"
+# Commands in cells are those of this environment.
+os.environ["PATH"] = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ.get("PATH", "")])
 # Nothing is looked up in other projects' inventories unless a page refers to one: builds need no network.
 intersphinx_mapping: dict[str, tuple[str, None]] = {}
 
