@@ -20,12 +20,15 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.call import call_scalified
 from scalify_hlo.frontend.config import active_config
+from scalify_hlo.frontend.conversion import as_scaled_array, is_float_array
 from scalify_hlo.frontend.dependence import is_float, scaled_results, sets_scaling
 from scalify_hlo.frontend.powers_of_two import SMALLEST_SCALE
 from scalify_hlo.frontend.rewriting import Interface, shapes_of_scales
 from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
 from scalify_hlo.frontend.shardings import ShardedFunction
+from scalify_hlo.frontend.state_pairs import as_it_was, state_pairs
+from scalify_hlo.frontend.static_leaves import has_static, is_static, unwrapped, wrapped
 from scalify_hlo.frontend.stored_types import stored_types
 from scalify_hlo.frontend.tracing import tracing_scalified
 from scalify_hlo.options import ScalifyOptions
@@ -101,28 +104,41 @@ class ScalifiedFunction:
         self._jit_arguments = jit_arguments
         self._default = self._jit(options or ScalifyOptions())
         self._by_rounding: dict[str, Any] = {}
+        self._static_leaves = False  # whether a call has had some
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if jax.sharding.get_abstract_mesh().manual_axes:
             # In shard_map, not in a function of its own: it is seen then which scales are equal on all devices.
-            return self._jitted().__wrapped__(*args, **kwargs)
+            return unwrapped(self._jitted().__wrapped__(*args, **kwargs))
         # A fifth of what calling a compiled function of few arguments costs would be spent in `_jitted`.
-        return (self._default if active_config() is None else self._jitted())(*args, **kwargs)
+        function = self._default if active_config() is None else self._jitted()
+        if not self._static_leaves:
+            try:
+                return function(*args, **kwargs)
+            except TypeError:
+                if not has_static((args, kwargs)):
+                    raise
+                self._static_leaves = True
+        args, kwargs = wrapped((args, kwargs))
+        return unwrapped(function(*args, **kwargs))
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """The lowered program, a `jax.stages.Lowered`; `.as_text()` is the rewritten StableHLO module."""
+        args, kwargs = wrapped((args, kwargs))
         return self._jitted().lower(*args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> Any:
         """The traced program, a `jax.stages.Traced`."""
+        args, kwargs = wrapped((args, kwargs))
         return self._jitted().trace(*args, **kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and types of the results, with ScaledArray leaves where they are scaled."""
-        return self._jitted().eval_shape(*args, **kwargs)
+        args, kwargs = wrapped((args, kwargs))
+        return unwrapped(self._jitted().eval_shape(*args, **kwargs))
 
     def stored(self, *args: Any, **kwargs: Any) -> Any:
         """The arguments in the types in which the precision stores them; unchanged without one.
@@ -157,6 +173,7 @@ class ScalifiedFunction:
     def _jit(self, options: ScalifyOptions) -> Any:
         @functools.wraps(self._fun)
         def scalified(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = unwrapped((args, kwargs))
             return _apply(self._fun, options, self._precision, args, kwargs)
 
         jit_arguments = dict(self._jit_arguments)
@@ -201,6 +218,15 @@ class _Traced:
     def input_names(self) -> tuple[str, ...]:
         return (*[""] * len(self.closed_over), *(self.names[i] for i in self.dynamic))
 
+    @functools.cached_property
+    def state(self) -> dict[int, int]:
+        """Result -> leaf, of results that are the next values of arguments by the structure of their trees."""
+        given, returned = (
+            [_type_of(_data(leaf)) for leaf in self.leaves],
+            [_type_of(aval) for aval in self.jaxpr.out_avals],
+        )
+        return state_pairs(self.tree, given, self.out_tree, returned)
+
     def stored_types(self, precision: PrecisionPolicy) -> tuple[list[str], list[str]]:
         """NumPy names of the element types of the jaxpr's inputs and results in a precision."""
         inputs, results = stored_types(self.jaxpr, self.input_names, precision)
@@ -216,13 +242,16 @@ def _trace(fun: Callable[..., Any], args: Any, kwargs: Any, *, as_f32: bool) -> 
     for i in dynamic:
         _check_leaf(leaves[i], names[i])
 
+    any_static = any(is_static(leaf) for leaf in leaves)
+
     def plain(*arrays: Any) -> Any:
         filled = list(leaves)
         for i, array in zip(dynamic, arrays, strict=True):
             filled[i] = array
         plain_args, plain_kwargs = jax.tree.unflatten(tree, filled)
         with tracing_scalified():
-            return fun(*plain_args, **plain_kwargs)
+            results = fun(*plain_args, **plain_kwargs)
+        return wrapped(results) if any_static else results
 
     inputs = [_data(leaves[i]) for i in dynamic]
     if as_f32:
@@ -247,6 +276,9 @@ def _apply(
         ScaledArray(next(flat), next(flat).astype(scale_dtype)) if is_pair else next(flat)
         for is_pair in interface.results
     ]
+    for result, argument in traced.state.items():
+        if is_float(_data(results[result])):
+            results[result] = as_it_was(results[result], traced.leaves[argument])
     return jax.tree.unflatten(traced.out_tree, results)
 
 
@@ -280,10 +312,24 @@ def _stored(fun: Callable[..., Any], precision: PrecisionPolicy, args: Any, kwar
     """(args, kwargs) in the types of a precision; ScaledArrays keep their scales."""
     traced = _trace(fun, args, kwargs, as_f32=True)
     types, _ = traced.stored_types(precision)
-    leaves = list(traced.leaves)
+    leaves = _all_scaled(traced)
     for i, dtype in zip(traced.dynamic, types[len(traced.closed_over) :], strict=True):
         leaves[i] = _stored_leaf(leaves[i], dtype)
     return jax.tree.unflatten(traced.tree, leaves)
+
+
+def _all_scaled(traced: _Traced) -> list[Any]:
+    """The leaves, with those of the state scaled that come back so."""
+    leaves = list(traced.leaves)
+    while True:
+        scaled = [*[False] * len(traced.closed_over), *(is_scaled(leaves[i]) for i in traced.dynamic)]
+        results = scaled_results(traced.jaxpr, scaled)
+        plain = {i for i in traced.dynamic if is_float_array(leaves[i])}
+        missing = [i for result, i in traced.state.items() if results[result] and i in plain]
+        if not missing:
+            return leaves
+        for i in missing:
+            leaves[i] = as_scaled_array(leaves[i])
 
 
 def _stored_leaf(leaf: Any, dtype: str | None) -> Any:
@@ -316,6 +362,11 @@ def _scale(leaf: ScaledArray) -> Any:
 
 def _data(leaf: Any) -> Any:
     return leaf.data if is_scaled(leaf) else leaf
+
+
+def _type_of(x: Any) -> Any:
+    """What two leaves have in common of which one replaces the other: their shape, and whether they are floats."""
+    return (np.shape(x), is_float(x)) if hasattr(x, "dtype") else None
 
 
 def _wide(x: Any) -> Any:
