@@ -39,6 +39,12 @@ docs: $(INSTALLED) ## Build the documentation site in docs/_build
 	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
+.PHONY: dist
+dist: $(INSTALLED) ## Build the wheel and the source distribution in dist
+	$(BIN)/python -m pip install --quiet build
+	rm -rf build dist
+	$(BIN)/python -m build --outdir dist
+
 .PHONY: clean
 clean: ## Remove the virtual environment and what builds leave behind
-	rm -rf $(VENV) build dist docs/_build *.egg-info demo_output
+	rm -rf $(VENV) build dist docs/_build docs/_generated *.egg-info demo_output

@@ -25,7 +25,7 @@ if not (_ROOT / "rewrites").is_dir():
     # A bare checkout or an editable install: `rewrites/` and `tools/` lie beside the package.
     __path__.append(str(_ROOT.parent))
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public name -> module that defines it. Loaded on first use, so that importing the package is cheap.
 _PUBLIC = {

@@ -13,6 +13,7 @@ import zipfile
 
 import pytest
 
+import scalify_hlo
 from scalify_hlo.versions import OLDEST_JAXLIB, check_jaxlib
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -97,6 +98,23 @@ def test_sdist_builds_the_same_wheel(source: pathlib.Path, wheel: pathlib.Path, 
     again = build(unpacked, "wheel", tmp_path)
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as second:
         assert sorted(first.namelist()) == sorted(second.namelist())
+
+
+def test_sdist_is_complete(source: pathlib.Path, tmp_path: pathlib.Path):
+    """Every file of the repository is in it."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("this is no git checkout: what belongs to the repository is not known")
+    with tarfile.open(build(source, "sdist", tmp_path)) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    assert sorted(name for name in listed.stdout.splitlines() if name not in packed) == []
+    assert not [name for name in packed if name.startswith(("docs/_build", "docs/_generated"))]
+
+
+def test_the_version_is_the_same_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert scalify_hlo.__version__ == version
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def check_commands(environment: pathlib.Path, work: pathlib.Path) -> None:
