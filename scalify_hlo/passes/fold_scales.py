@@ -228,7 +228,19 @@ class _Folder:
                 op.erase()
 
 
-_FOLDED = {*_UNARY, *_BINARY, "clamp", "compare", "select", "convert", "reshape", "broadcast_in_dim", "bitcast_convert"}
+_FOLDED = {
+    *_UNARY,
+    *_BINARY,
+    "clamp",
+    "compare",
+    "concatenate",
+    "select",
+    "slice",
+    "convert",
+    "reshape",
+    "broadcast_in_dim",
+    "bitcast_convert",
+}
 
 
 def _computed(op: ir.Operation, values: list[Array]) -> Array | None:
@@ -253,6 +265,12 @@ def _computed(op: ir.Operation, values: list[Array]) -> Array | None:
             return np.where(np.broadcast_to(values[0], info.shape), values[1], values[2]).astype(dtype)
         case "convert":
             return _converted(values[0], info)
+        case "concatenate":
+            return np.concatenate(values, int(ir.IntegerAttr(op.attributes["dimension"]).value))
+        case "slice":
+            names = ("start_indices", "limit_indices", "strides")
+            bounds = [[int(n) for n in ir.DenseI64ArrayAttr(op.attributes[name])] for name in names]
+            return values[0][tuple(slice(*each) for each in zip(*bounds, strict=True))]
         case "reshape":
             return values[0].reshape(info.shape)
         case "broadcast_in_dim":

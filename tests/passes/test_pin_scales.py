@@ -292,3 +292,28 @@ def test_scales_that_private_functions_take_are_folded_too() -> None:
     mask = RNG.random((8, 16)) < 0.5
     (got,) = xla.compile(pinned)([w, x, mask])
     np.testing.assert_allclose(got, np.where(mask, np.exp(x @ w), 0), rtol=1e-5)
+
+
+def test_scales_that_were_brought_together_in_a_vector_are_folded_too() -> None:
+    """Many arguments' scales are computed in one vector (packed_scales), behind a barrier."""
+    names = [f"w{i}" for i in range(12)]
+    arguments = ", ".join(f'%{name}: tensor<16x16xf32> loc("{name}")' for name in names)
+    lines, value = [], "%x"
+    for name in names:
+        lines.append(
+            f"%{name}y = stablehlo.dot_general {value}, %{name}, contracting_dims = [1] x [0] : "
+            f"(tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>\n"
+            f"%{name}z = stablehlo.add %{name}y, {value} : tensor<8x16xf32>"
+        )
+        value = f"%{name}z"
+    pinned = module(
+        f'func.func @main({arguments}, %x: tensor<8x16xf32> loc("x")) -> tensor<8x16xf32> {{\n'
+        + "\n".join(lines)
+        + f"\nreturn {value} : tensor<8x16xf32>\n}}"
+    )
+    scalify_in_place(pinned)
+    assert "optimization_barrier" in str(pinned)
+    pin_scales(pinned, ScalesFile({name: np.float32(0.25) for name in names} | {"x": np.float32(4)}))
+    text = str(pinned)
+    assert "optimization_barrier" not in text and "concatenate" not in text
+    assert not [line for line in text.splitlines() if line.endswith("tensor<f32>") and "constant" not in line]
