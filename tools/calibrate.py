@@ -16,7 +16,8 @@ from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, precision_opti
 EPILOG = """
 Each file of --inputs is one batch: arrays by the names of the arguments (as JAX writes them, or with dots), or by their
 indices. What all batches share, such as the weights, is given once by --weights. With --resume the statistics that FILE
-holds already are kept, and as many batches are skipped.
+holds already are kept, and as many batches are skipped. --add is for prefill and decode: one file of scales that have
+weights and caches in common.
 """
 
 
@@ -33,6 +34,7 @@ holds already are kept, and as many batches are skipped.
 @click.option("--channels", type=click.Choice(get_args(Channels)), default="auto", show_default=True,
               help="Weights with a scale for each output channel; auto: whose channels are far apart.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on from the batches that FILE has seen.")
+@click.option("--add", "add_to", metavar="FILE", help="Scales of another program of the same model: both go to -o.")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
 def main(
@@ -44,6 +46,7 @@ def main(
     method: Method,
     channels: Channels,
     resume: bool,
+    add_to: str | None,
 ) -> int:
     """Run INPUT on sample inputs and write the scales of its arguments and of its FP8 products' operands.
 
@@ -52,6 +55,7 @@ def main(
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.serving.calibration import Calibration  # imports jax: not for --help
+    from scalify_hlo.serving.shared_scales import add_program
     from scalify_hlo.serving.tensors import Batches, input_files
 
     calibration = Calibration(parse(read_program(input_path), make_context()), precision, method, channels)
@@ -60,6 +64,9 @@ def main(
         calibration.resume(read_scales(output_path))
     else:
         calibration.arguments(batches)
+    earlier = read_scales(add_to) if add_to else None
+    if earlier is not None:  # operands are measured at the scales that they will have
+        add_program(calibration.scales, earlier)
     probe = calibration.prepare()
     left = batches.starting_at(calibration.scales.batches)
     count = len(batches) - calibration.scales.batches
@@ -69,7 +76,8 @@ def main(
                 probe.measure(arrays)
             calibration.scales.batches += 1
             calibration.choose_operands()
-            write_output(output_path, calibration.scales.to_json())
+            scales = calibration.scales if earlier is None else add_program(calibration.scales, earlier)
+            write_output(output_path, scales.to_json())
     scales = calibration.scales
     click.echo(
         f"{scales.batches} batches: scales of {len(scales.arguments)} arguments, {len(scales.results)} results and "

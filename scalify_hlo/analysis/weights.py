@@ -11,6 +11,7 @@ that stand in the same places.
 
 import re
 
+from scalify_hlo.analysis.caches import find_caches_of
 from scalify_hlo.analysis.calls import CallGraph, defining_op, program_order, terminator, walk
 from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.bindings import ir
@@ -41,6 +42,7 @@ class _Finder:
         self.constants: dict[ir.Value, None] = {}
         origins = Origins(calls)
         returned = {self._argument(origins.of(value)) for value in terminator(self.body).operands if _is_tensor(value)}
+        returned |= set(find_caches_of(calls, main))
         both: list[tuple[int, int]] = []
         for op in program_order(calls):
             if op.name in _PRODUCTS:

@@ -47,6 +47,18 @@ def argument_names(function: ir.Operation) -> list[str]:
     return names
 
 
+def argument_shapes(function: ir.Operation) -> dict[str, list[int]]:
+    """Shapes of the arguments that the program was written with, by name: without scales and lifted constants."""
+    arguments = list(function.regions[0].blocks[0].arguments)
+    return {
+        name: list(tensor_info(argument.type).shape)
+        for argument, name, own in zip(
+            arguments, argument_names(function), attributes_of(function, "arg_attrs", len(arguments)), strict=True
+        )
+        if not (ROLE in own and ir.StringAttr(own[ROLE]).value == "scale") and "scalify.value" not in own
+    }
+
+
 def attributes_of(function: ir.Operation, kind: str, count: int) -> list[dict[str, ir.Attribute]]:
     """The attributes of each argument ("arg_attrs") or result ("res_attrs")."""
     if kind not in function.attributes:

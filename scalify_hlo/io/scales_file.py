@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -52,7 +52,9 @@ class ScalesFile:
     """Scales and the statistics that they were chosen by, from names of tensors.
 
     arguments, results: of the public function. operands: of FP8 products, `<index of the product>.lhs` or `.rhs`: a
-    power of two that the data are divided by before they are rounded to FP8.
+    power of two that the data are divided by before they are rounded to FP8. caches: results that are stored in FP8 at
+    these scales, as are the arguments that they are the new values of (cache_arguments, by the result).
+    argument_shapes, result_shapes: of the program's, by name. others: scales of other programs of the same model.
     """
 
     arguments: dict[str, Array] = dataclasses.field(default_factory=dict[str, Array])
@@ -62,21 +64,38 @@ class ScalesFile:
     precision: str = ""
     batches: int = 0
     statistics: dict[str, TensorStatistics] = dataclasses.field(default_factory=dict[str, TensorStatistics])
+    caches: dict[str, float] = dataclasses.field(default_factory=dict[str, float])
+    cache_arguments: dict[str, str] = dataclasses.field(default_factory=dict[str, str])
+    argument_shapes: dict[str, list[int]] = dataclasses.field(default_factory=dict[str, list[int]])
+    result_shapes: dict[str, list[int]] = dataclasses.field(default_factory=dict[str, list[int]])
+    others: list["ScalesFile"] = dataclasses.field(default_factory=list["ScalesFile"])
 
     def to_json(self) -> bytes:
         """The file's content."""
-        document = {
-            "format": _FORMAT,
-            "version": _VERSION,
+        document = {"format": _FORMAT, "version": _VERSION, **self._entries()}
+        if self.others:
+            document["others"] = [each._entries() for each in self.others]
+        return (json.dumps(document, indent=1) + "\n").encode()
+
+    def of(self, shapes: Mapping[str, Sequence[int]]) -> "ScalesFile":
+        """The scales of the program whose arguments have these shapes; the first program's where none is it."""
+        mine = {name: list(shape) for name, shape in shapes.items()}
+        return next((each for each in (self, *self.others) if each.argument_shapes == mine), self)
+
+    def _entries(self) -> dict[str, Any]:
+        return {
             "method": self.method,
             "precision": self.precision,
             "batches": self.batches,
             "arguments": {name: np.asarray(scale).tolist() for name, scale in self.arguments.items()},
             "results": {name: np.asarray(scale).tolist() for name, scale in self.results.items()},
             "operands": self.operands,
+            "caches": self.caches,
+            "cache_arguments": self.cache_arguments,
+            "argument_shapes": self.argument_shapes,
+            "result_shapes": self.result_shapes,
             "statistics": {name: dataclasses.asdict(each) for name, each in self.statistics.items()},
         }
-        return (json.dumps(document, indent=1) + "\n").encode()
 
 
 def read_scales(path: str) -> ScalesFile:
@@ -91,15 +110,37 @@ def read_scales(path: str) -> ScalesFile:
     if content.get("version") != _VERSION:
         raise ScalifyError(Diagnostic(f"version {content.get('version')} of the format; this tool reads 1", path))
     problems: list[Diagnostic] = []
-    arguments, results, operands = (
-        _numbers(content, key, path, problems) for key in ("arguments", "results", "operands")
-    )
-    statistics = {name: _statistics(name, each, path, problems) for name, each in _table(content, "statistics").items()}
+    found = _program(content, path, problems)
+    others: Any = content.get("others", [])
+    if not isinstance(others, list) or not all(isinstance(each, dict) for each in cast(list[Any], others)):
+        problems.append(Diagnostic("others: this is no list of programs", path))
+    else:
+        found.others = [_program(each, path, problems) for each in cast(list[dict[str, Any]], others)]
     if problems:
         raise ScalifyError(problems)
+    return found
+
+
+def _program(content: Mapping[str, Any], path: str, problems: list[Diagnostic]) -> ScalesFile:
+    """The scales of one program; what is wrong with them is added to the problems."""
+    arguments, results, operands, caches = (
+        _numbers(content, key, path, problems) for key in ("arguments", "results", "operands", "caches")
+    )
+    statistics = {name: _statistics(name, each, path, problems) for name, each in _table(content, "statistics").items()}
+    for key, table in (("operands", operands), ("caches", caches)):
+        for name in [name for name, number in table.items() if number.ndim]:
+            problems.append(Diagnostic(f"{key}: '{name}' is a list; one number is needed", path))
+            del table[name]
+    batches = content.get("batches", 0)
+    if not isinstance(batches, int):
+        problems.append(Diagnostic("batches: this is no number of batches", path))
+        batches = 0
     return ScalesFile(
         arguments, results, {name: float(number) for name, number in operands.items()},
-        content.get("method", "rms"), str(content.get("precision", "")), int(content.get("batches", 0)), statistics,
+        content.get("method", "rms"), str(content.get("precision", "")), batches, statistics,
+        {name: float(number) for name, number in caches.items()},
+        {name: str(argument) for name, argument in _table(content, "cache_arguments").items()},
+        _shapes(content, "argument_shapes", path, problems), _shapes(content, "result_shapes", path, problems),
     )  # fmt: skip
 
 
@@ -139,6 +180,16 @@ def split_scales(scales: Array) -> tuple[float, Array]:
 def _table(content: Mapping[str, Any], key: str) -> dict[str, Any]:
     found = content.get(key, {})
     return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+
+
+def _shapes(content: Mapping[str, Any], key: str, path: str, problems: list[Diagnostic]) -> dict[str, list[int]]:
+    shapes: dict[str, list[int]] = {}
+    for name, entry in _table(content, key).items():
+        try:
+            shapes[name] = [int(n) for n in entry]
+        except (TypeError, ValueError):
+            problems.append(Diagnostic(f"{key}: '{name}' is no list of sizes", path))
+    return shapes
 
 
 def _numbers(content: Mapping[str, Any], key: str, path: str, problems: list[Diagnostic]) -> dict[str, Array]:

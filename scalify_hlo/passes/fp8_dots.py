@@ -23,6 +23,8 @@ from typing import ClassVar, Literal
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import argument_shapes
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.globs import matches
 from scalify_hlo.io.scales_file import read_scales
@@ -84,7 +86,9 @@ class FP8Dots(Pass):
         if self.scaling not in ("none", "current"):
             raise ScalifyError(f"unknown scaling '{self.scaling}'; known are none, current")
         self._check_target()
-        calibrated = read_scales(self.calibration).operands if self.calibration else {}
+        calibrated: dict[str, float] = {}
+        if self.calibration:
+            calibrated = read_scales(self.calibration).of(argument_shapes(public_function(module))).operands
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             products = matrix_products(module)
             self._check_patterns(products, remarks)

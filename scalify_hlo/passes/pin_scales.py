@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
-from scalify_hlo.bindings import ir, passmanager, register_inliner
-from scalify_hlo.engine.selection import NAME, argument_names, attributes_of
+from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import NAME, argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import ALIASING, ROLE, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
@@ -31,6 +31,8 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fold_scales import fold_scales
 from scalify_hlo.passes.guard import add_guard
+from scalify_hlo.passes.private_functions import inline_functions
+from scalify_hlo.passes.store_caches import store_argument, store_cache
 from scalify_hlo.passes.store_weights import FACTORS
 from scalify_hlo.types import tensor_info
 
@@ -65,20 +67,17 @@ class PinScales(Pass):
 def pin_scales(module: ir.Module, scales: ScalesFile, where: str = "scales") -> int:
     """Pin the arguments of `module`, rewritten, to `scales`; how many there were. Raises ScalifyError."""
     with module.context, ir.Location.unknown(module.context):
-        _inline(module)
+        inline_functions(module)
         main = public_function(module)
+        scales = scales.of(argument_shapes(main))
         count = _pin_arguments(main, scales.arguments, where)
         fold_scales(module)
         _pin_results(main, scales.results, where)
         fold_scales(module)
+        if scales.caches:
+            _pin_caches(module, main, scales, where)
+            fold_scales(module)
     return count
-
-
-def _inline(module: ir.Module) -> None:
-    """Bring scales to where they are read: a private function that takes some is not told which."""
-    if len(CallGraph(module).functions) > 1:
-        register_inliner(module.context)
-        passmanager.PassManager.parse("builtin.module(inline{default-pipeline=})").run(module.operation)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
@@ -168,6 +167,32 @@ def _pin_results(main: ir.Operation, scales: Mapping[str, Array], where: str) ->
     if "res_attrs" in main.attributes:
         main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
     _move_aliases(main, moved)
+
+
+def _pin_caches(module: ir.Module, main: ir.Operation, file: ScalesFile, where: str) -> None:
+    """Store results that are caches, and the arguments that they are the new values of, in FP8."""
+    body = main.regions[0].blocks[0]
+    results = attributes_of(main, "res_attrs", len(terminator(body).operands))
+    arguments = attributes_of(main, "arg_attrs", len(body.arguments))
+    names = _result_names(results)
+    scales, argument_of = file.caches, file.cache_arguments
+    _check_names({name: np.asarray(scale) for name, scale in scales.items()}, names, "result", where)
+    inputs = argument_names(main)
+    calls = CallGraph(module)
+    for name, scale in scales.items():
+        i = names.index(name)
+        replaced = argument_of.get(name)
+        if replaced is not None and replaced not in inputs:
+            raise ScalifyError(Diagnostic(f"there is no argument '{replaced}' for the cache '{name}'", where))
+        argument = None if replaced is None else inputs.index(replaced)
+        if not store_cache(main, calls, i, argument, scale) and argument is not None:
+            store_argument(main, argument, scale)
+        results[i][PINNED] = _attribute(np.asarray(scale))
+        if argument is not None:
+            arguments[argument][PINNED] = _attribute(np.asarray(scale))
+            arguments[argument][STATE] = ir.StringAttr.get("cache")
+    main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(own) for own in results])
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(own) for own in arguments])
 
 
 def _result(data: ir.Value, scale: ir.Value, pinned: Array | None) -> ir.Value:

@@ -5,7 +5,7 @@ comes out equal is merged again.
 """
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, walk
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, passmanager, register_inliner
 from scalify_hlo.types import tensor_info
 
 _CALLEE = {"func.call": "callee", "stablehlo.composite": "decomposition"}
@@ -91,3 +91,10 @@ def _fresh_name(name: str, functions: dict[str, ir.Operation]) -> str:
     while f"{name}_{number}" in functions:
         number += 1
     return f"{name}_{number}"
+
+
+def inline_functions(module: ir.Module) -> None:
+    """Put the bodies of private functions where they are called, so that what a function is given is known in it."""
+    if len(CallGraph(module).functions) > 1:
+        register_inliner(module.context)
+        passmanager.PassManager.parse("builtin.module(inline{default-pipeline=})").run(module.operation)

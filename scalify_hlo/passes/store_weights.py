@@ -16,7 +16,7 @@ import numpy as np
 
 from scalify_hlo.analysis.channels import channel_dimensions
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import argument_names, attributes_of
+from scalify_hlo.engine.selection import argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
@@ -26,6 +26,7 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.frozen_weights import frozen_value
 from scalify_hlo.passes.narrow_storage import NarrowStorage
+from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.types import tensor_info
 
 _FORMATS = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
@@ -53,9 +54,11 @@ class StoreWeights(Pass):
         """Retypes arguments in place. Raises ScalifyError for an unknown format and for scales that do not fit."""
         if self.format not in _FORMATS:
             raise ScalifyError(f"{self.name}: unknown format '{self.format}'; known are {', '.join(_FORMATS)}")
-        scales = read_scales(self.calibration).arguments if self.calibration else {}
+        file = read_scales(self.calibration) if self.calibration else None
         with module.context, ir.Location.unknown(module.context):
+            inline_functions(module)
             main = public_function(module)
+            scales = file.of(argument_shapes(main)).arguments if file is not None else {}
             body = main.regions[0].blocks[0]
             attributes = attributes_of(main, "arg_attrs", len(body.arguments))
             dims = channel_dimensions(module, ir.StringAttr(main.attributes["sym_name"]).value)

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from scalify_hlo.analysis.caches import find_caches
 from scalify_hlo.analysis.channels import channel_dimensions
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.marks import ScaledTensor, mark_tensors
-from scalify_hlo.engine.selection import argument_names, attributes_of
+from scalify_hlo.engine.selection import argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
@@ -73,8 +74,17 @@ class Calibration:
         self.method: Method = method
         self.channels: Channels = channels
         self.signature = entry_signature(module)
-        self.scales = ScalesFile(method=method, precision=str(precision or ""))
         self._names = argument_names(public_function(module))
+        self.scales = ScalesFile(
+            method=method,
+            precision=str(precision or ""),
+            argument_shapes=argument_shapes(public_function(module)),
+            result_shapes={
+                name: list(spec.shape)
+                for name, spec in zip(self._result_names, self.signature.results, strict=True)
+                if spec.is_float
+            },
+        )
         types = ScalifyOptions().scaled_types
         self._floats = [i for i, spec in enumerate(self.signature.arguments) if spec.element_type in types]
 
@@ -92,6 +102,8 @@ class Calibration:
         Raises ScalifyError where arrays do not fit, or hold no finite number.
         """
         found = {i: TensorStatistics() for i in self._floats}
+        caches = self._caches()
+        run = xla.compile(self.original) if caches else None
         last: dict[int, Array] = {}  # weights are the same array in every batch
         for arrays in batches:
             check_arrays(self.signature.arguments, arrays)
@@ -99,6 +111,9 @@ class Calibration:
                 if arrays[i] is not last.get(i):
                     last[i] = arrays[i]
                     found[i] = found[i].merged(statistics_of(arrays[i]))
+            results = run(list(arrays)) if run is not None else []
+            for argument, result in caches.items():  # a cache may be empty to begin with
+                found[argument] = found[argument].merged(statistics_of(results[result]))
         for i, each in found.items():
             self.scales.statistics[self._names[i]] = each
             name = self._names[i]
@@ -108,6 +123,26 @@ class Calibration:
                 scale = scale if by_channel is None else by_channel
             self.scales.arguments[name] = scale
         self._results()
+        names = self._result_names
+        for argument, result in caches.items():
+            name = self._names[argument]
+            self.scales.caches[names[result]] = float(self.scales.arguments[name])
+            self.scales.cache_arguments[names[result]] = name
+            self.scales.results.pop(names[result], None)
+
+    def _caches(self) -> dict[int, int]:
+        """Argument -> result of what is stored in FP8 beside the weights; nothing in a precision without FP8."""
+        if self._rewritten.module is None:
+            return {}
+        module = clone(self.original)
+        with module.context, ir.Location.unknown(module.context):
+            main = public_function(module)
+            return find_caches(module, ir.StringAttr(main.attributes["sym_name"]).value)
+
+    @property
+    def _result_names(self) -> list[str]:
+        attributes = attributes_of(public_function(self.original), "res_attrs", len(self.signature.results))
+        return [result_name(own, i) for i, own in enumerate(attributes)]
 
     def _results(self) -> None:
         """New state comes out at the scale that it goes in with."""

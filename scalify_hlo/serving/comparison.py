@@ -17,7 +17,7 @@ from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.passes.cast import Cast
-from scalify_hlo.serving.packing import pack, pinned_arguments
+from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments, pinned_results
 
 Run = Callable[[Sequence[Array]], list[Array]]
 
@@ -82,14 +82,16 @@ def _served_run(served: ir.Module, names: Sequence[str]) -> Run:
     if [spec.name for spec in entry_signature(served).arguments] != list(names):
         raise ScalifyError("the served module has other arguments than the original: pin its scales (--pin-scales)")
     run = xla.compile(served)
-    pinned = pinned_arguments(served)
+    pinned, results = pinned_arguments(served), pinned_results(served)
+    caches = cache_arguments(served)
     packed: dict[int, Array] = {}
 
     def call(arrays: Sequence[Array]) -> list[Array]:
-        weights = {names[i]: arrays[i] for i in pinned if i not in packed}
-        if weights:
-            packed.update({names.index(name): array for name, array in pack(served, weights).tensors.items()})
-        return run([packed.get(i, array) for i, array in enumerate(arrays)])
+        wanted = {names[i]: arrays[i] for i in pinned}
+        if not packed or caches:  # weights are the same in every batch
+            packed.update({names.index(name): array for name, array in pack(served, wanted).tensors.items()})
+        returned = run([packed.get(i, array) for i, array in enumerate(arrays)])
+        return [data.astype(np.float32) * results[i] if i in results else data for i, data in enumerate(returned)]
 
     return call
 

@@ -12,6 +12,7 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_float
 from scalify_hlo.execution.signature import TensorSpec, entry_signature
+from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.pin_scales import PINNED
 from scalify_hlo.serving.tensors import match
 from scalify_hlo.types import LARGEST
@@ -43,9 +44,25 @@ class Packed:
 
 def pinned_arguments(module: ir.Module) -> dict[int, Array]:
     """Argument index -> the scale that a pinned module takes its data at."""
+    return {i: _scale(own[PINNED]) for i, own in enumerate(_argument_attributes(module)) if PINNED in own}
+
+
+def cache_arguments(module: ir.Module) -> set[int]:
+    """Those of the pinned arguments that are caches: what the module has returned, and no weights."""
+    attributes = _argument_attributes(module)
+    return {i for i, own in enumerate(attributes) if STATE in own and ir.StringAttr(own[STATE]).value == "cache"}
+
+
+def pinned_results(module: ir.Module) -> dict[int, Array]:
+    """Result index -> the scale that a pinned module returns its data at."""
     main = public_function(module)
-    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
+    attributes = attributes_of(main, "res_attrs", len(entry_signature(module).results))
     return {i: _scale(own[PINNED]) for i, own in enumerate(attributes) if PINNED in own}
+
+
+def _argument_attributes(module: ir.Module) -> list[dict[str, ir.Attribute]]:
+    main = public_function(module)
+    return attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
 
 
 def pack(module: ir.Module, weights: Mapping[str, Array], where: str = "weights") -> Packed:
@@ -65,7 +82,8 @@ def pack(module: ir.Module, weights: Mapping[str, Array], where: str = "weights"
         if weights[name].shape != arguments[i].shape
     ]
     problems += [
-        Diagnostic(f"no array for the weight '{arguments[i].name}'", where) for i in sorted(set(scales) - set(found))
+        Diagnostic(f"no array for the weight '{arguments[i].name}'", where)
+        for i in sorted(set(scales) - set(found) - cache_arguments(module))
     ]
     if problems:
         raise ScalifyError(problems)
@@ -81,8 +99,10 @@ def pack(module: ir.Module, weights: Mapping[str, Array], where: str = "weights"
                 saturated[spec.name] = beyond
         else:
             tensors[spec.name] = value.astype(spec.dtype)
-    after = sum(array.nbytes for array in tensors.values()) + 4 * sum(np.size(scale) for scale in scales.values())
-    return Packed(tensors, {arguments[i].name: scale for i, scale in scales.items()}, saturated, before, after)
+    after = sum(array.nbytes for array in tensors.values()) + 4 * sum(np.size(scales[i]) for i in found if i in scales)
+    return Packed(
+        tensors, {arguments[i].name: scale for i, scale in scales.items() if i in found}, saturated, before, after
+    )
 
 
 def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[str, Array]:
