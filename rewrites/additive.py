@@ -5,37 +5,19 @@ max(s, t) is what the paper's sqrt(s^2 + t^2) rounds down to (section 3.2).
 
 import math
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.shared_sums import noted
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import FLOOR, Scale
+from scalify_hlo.scale import Scale, floor
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.size.state import StateSum
 from scalify_hlo.types import tensor_info
 
 from .residual_streams import note_stream, scale_of_terms, stream_scale
-
-# A positive constant this small beside the known part of a non-negative value's scale is a guard against zero
-# (epsilon): it follows the value's scale and does not take part in the choice.
-_GUARD = 2.0**-9
-# The scale of x^2 + epsilon is not below epsilon times the square of 2^-this.
-_BELOW_EPSILON = 4
-# Nor is it made larger than it is known to be for an epsilon whose data it leaves below 2^this.
-_FAR_EPSILON = 48
-# log2 by which an update, a term of uncertain size, has to be larger than its state to count where scales have shapes.
-_UPDATE = 6
-# log2 by which an average of squares that is computed in f32 is stored smaller than it is estimated, after some steps
-# that double its scale: sizes of gradients vary, squares twice so.
-_SQUARES = 4
-# Data of an average in a type with the range of f32 may be this much smaller than unit size (log2), and more if larger:
-# one of squares starts small, and each power of two is an operation on the scale. An average of squares, whose scale is
-# that of the gradients' average squared, is a power of two away from that by at most twice as much.
-_AVERAGE, _AVERAGE_SLACK = 8, 11
-# A constant takes the other operand's scale, for free, if its data then stay below 2^this.
-_LARGEST_CONSTANT = 3
 
 
 # s x + t y = m (x s/m + y t/m), m = max(s, t)
@@ -116,7 +98,7 @@ def held_scale(r: OpRewrite, state: ScaledValue, update: ScaledValue | None) -> 
     if state.scale.is_constant or r.emit.is_live(state.scale):
         return state.scale
     if state.scale.shape or update.scale.shape:
-        return r.emit.maximum([state.size, update.size.shifted(-_UPDATE)])
+        return r.emit.maximum([state.size, update.size.shifted(-budget.UPDATE)])
     return r.emit.if_zeros(state.scale, update.size)
 
 
@@ -140,12 +122,12 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     if key not in cache:
         # The power of two is part of it: a value at this scale was formed with it, so that it costs no operation.
         average = Scale(exponent, factors)
-        known = average.least >= FLOOR.exponent
-        cache[key] = (exponent, average if known else r.emit.emitted_extremum("maximum", [average, FLOOR]))
+        known = average.least >= floor().exponent
+        cache[key] = (exponent, average if known else r.emit.emitted_extremum("maximum", [average, floor()]))
     # The averages of g and of g^2 share one root.
     found, root = cache[key]
     rest = (exponent - found) * power
-    if abs(rest) <= 2 * _AVERAGE:
+    if abs(rest) <= 2 * budget.AVERAGE_BELOW:
         return root**power, rest + scale.exponent - exponent * power
     return (root**power).shifted(rest), scale.exponent - exponent * power
 
@@ -169,7 +151,7 @@ def _wide_average(
     scale, offset = settled_average(r, entering.scale)
     bring_together(r, (0, 1), members, scale)
     # In its first steps the average is smaller than that: (1 - b) g after one.
-    finish_combined(r, scale, entering.moments.shifted(offset), slack=_AVERAGE_SLACK, below=_AVERAGE)
+    finish_combined(r, scale, entering.moments.shifted(offset), slack=budget.AVERAGE_ABOVE, below=budget.AVERAGE_BELOW)
 
 
 def _narrow_average(
@@ -182,16 +164,17 @@ def _narrow_average(
     Half-way between the two, so that 1 - b = 1/1000 costs 2^5 of f16's range at either end.
     """
     forgets = known.forgets or 1.0
-    growth = math.ceil(-math.log2(forgets) / 2)
+    growth = math.ceil(-math.log2(forgets) * budget.AVERAGE_GROWTH)
     average = ScaledValue(entering.data, entering.scale.shifted(growth), entering.moments.times(forgets))
     # 0.95 times a state is no smaller than the state, or an average would halve its scale at every step.
     before = ScaledValue(state.data, state.scale, state.moments.times(1 / (1 - forgets) if forgets < 1 else 1))
     scale = r.common_scale((before, average))
     if entering.moments.nonnegative and not r.info(0).is_narrow:
         # Sizes of gradients vary, squares twice so: the average moves down while it grows.
-        scale = r.emit.maximum([scale, r.emit.minimum([before.size.shifted(1), average.size.shifted(_SQUARES)])])
+        least = average.size.shifted(budget.AVERAGE_OF_SQUARES)
+        scale = r.emit.maximum([scale, r.emit.minimum([before.size.shifted(1), least])])
     # The floor keeps quotients of two averages of zeros from becoming 0/0: XLA computes (a/s)/(b/t) as a t / (s b).
-    scale = r.emit.maximum([scale, FLOOR])
+    scale = r.emit.maximum([scale, floor()])
     bring_together(r, (0, 1), members, scale)
     finish_combined(r, scale, relative(average, scale))
 
@@ -337,24 +320,24 @@ def constant_operand(r: OpRewrite, index: int, position: int) -> Scale | None:
     other = r.scaled(position)
     if other.scale.is_constant:
         quotient = number * 2.0**-other.scale.exponent
-        if abs(quotient) >= 2.0**_LARGEST_CONSTANT:
+        if abs(quotient) >= 2.0**budget.LARGEST_TERM:
             return None
         r.set_operand(index, r.emit.splat(r.operand(index), quotient))
         r.set_operand(position, other.data)
         return other.scale
-    small = 0 < number <= min(_GUARD, 2.0 ** (other.scale.exponent - 3))
+    small = 0 < number <= min(budget.GUARD, 2.0 ** (other.scale.exponent - 3))
     # A square may have come through a function that hides its sign; its scale shows it still.
     even = all(power % 2 == 0 for _, power in other.scale.factors)
     if not small or not (even or other.moments.nonnegative) or r.info(index).is_narrow or not other.scale.is_scalar:
         return None
     r.on_values = True
     r.set_operand(position, unscaled(r.rewriter, other))
-    if other.scale.least >= math.log2(number) - _FAR_EPSILON:
+    if other.scale.least >= math.log2(number) - budget.FAR_EPSILON:
         return other.scale
     # Beside a value of zeros the constant is all there is, and a scale of nearly zero would be none for it.
     degree = 2 if even else 1
     root = Scale(0, tuple((symbol, power // degree) for symbol, power in other.scale.factors))
-    least = math.floor((math.log2(number) - other.scale.exponent) / degree) - _BELOW_EPSILON
+    least = math.floor((math.log2(number) - other.scale.exponent) / degree) - budget.BELOW_EPSILON
     floored = r.emit.floored(root, least, in_place=not r.rewriter.functions.narrow)
     return (floored**degree).shifted(other.scale.exponent)
 

@@ -2,6 +2,7 @@
 
 import math
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import chlo, ir, stablehlo
 from scalify_hlo.emit.narrow_products import noted_product
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
@@ -57,7 +58,7 @@ def growth(r: OpRewrite, term: float, total: Moments, count: int) -> float:
     """
     log2 = total.log2
     if not r.rewriter.paper and term > 0:
-        log2 += max(0.0, (math.log2(count * term) - log2) / 2)
+        log2 += max(0.0, (math.log2(count * term) - log2) * budget.ALIGNMENT)
     return round_log2(log2, r.rewriter.options.rounding)
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.registry import Law, rule
@@ -70,7 +71,7 @@ def convert(r: OpRewrite) -> None:
 def _at_unit_scale(r: OpRewrite, x: ScaledValue) -> ScaledValue:
     """Data of a wide type, which may be some way from unit scaling, brought back to it before they are narrowed."""
     growth = r.rewriter.moments(x.moments).log2
-    exponent = round_log2(growth, r.rewriter.options.rounding) if abs(growth) >= 1 else 0.0
+    exponent = round_log2(growth, r.rewriter.options.rounding) if abs(growth) >= budget.NARROWED else 0.0
     if not exponent:
         return x
     balanced = r.rebalanced(x, exponent)

@@ -8,6 +8,7 @@ taking it again changes nothing.
 
 import dataclasses
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.growth import alternatives, outside, sources, without
@@ -19,15 +20,6 @@ from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
-
-# Scale of zeros that enter a loop (log2): less than anything that the loop will add, and its square is a normal f32.
-_ZEROS = -40
-# Carried data further than this from unit scaling (log2 of the estimated RMS) are brought back in each iteration.
-_SLACK = 3
-# The power of the number of iterations with which a sum over them grows.
-_AGREEING = 0.75
-# How far (log2) a scale may move in a loop that multiplies it by a constant, for types of narrow range.
-_WINDOW = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +103,7 @@ class _Loop:
         if assumed.kind == "invariant":
             return value if assumed.start is None else self._started(value, assumed.start)
         if value.indifferent:
-            return ScaledValue(value.data, Scale(_ZEROS), UNIT)
+            return ScaledValue(value.data, Scale(budget.LOOP_ZEROS), UNIT)
         return to_rank_0(rewriter, value) if not assumed.shape else value
 
     def _started(self, value: ScaledValue, start: Scale) -> ScaledValue:
@@ -252,14 +244,13 @@ class _Loop:
     def _settled(self, index: int, returned: ScaledValue) -> Scale:
         """The scale to carry on with: the one returned, without what multiplies the carried one."""
         emit, carried = self.r.emit, self.scales[index]
-        scale = returned.size if abs(returned.moments.log2) >= _SLACK else returned.scale
+        scale = returned.size if abs(returned.moments.log2) >= budget.LOOP_SLACK else returned.scale
         if tensor_info(returned.data.type).is_narrow and scale.factors == carried.factors and scale.exponent:
             entry = self.entry[index]
             if entry is not None and not self._starts_from_zeros(index):
                 # Doubling and halving are followed as far as the window goes.
-                return emit.minimum(
-                    [emit.maximum([scale, entry.scale.shifted(-_WINDOW)]), entry.scale.shifted(_WINDOW)]
-                )
+                low, high = (entry.scale.shifted(side * budget.LOOP_WINDOW) for side in (-1, 1))
+                return emit.minimum([emit.maximum([scale, low]), high])
         members = emit.members(scale)
         symbol = carried.factors[0][0]
         others = [m for m in members if all(s != symbol for s, _ in m.factors)]
@@ -364,7 +355,7 @@ class _Loop:
             return UNIT
         if not is_accumulated(self.r.op, index, self.r.rewriter.functions.called):
             return UNIT
-        return Moments(count**_AGREEING)
+        return Moments(count**budget.AGREEING)
 
     def _outside(self, scale: Scale, without: Scale) -> Scale | None:
         """A scale of the body as far as it is known outside of the loop, leaving out alternatives of one scale."""

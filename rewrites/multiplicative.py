@@ -2,6 +2,7 @@
 
 import math
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import note_product
@@ -11,17 +12,6 @@ from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import Moments, of_constant
 
 from .nonlinear import on_values
-
-# Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
-_LARGEST_POWER = 4
-# log2 of the smallest scale that data are divided by which the program divides again.
-_LEAST_DIVISOR = -80
-# A constant factor of at most 2^this either way stays in the data of narrow types; a power of two never does.
-_CONSTANT_SLACK_NARROW = 3.0
-# log2 by which f16 data are made smaller before their squares are summed.
-_SUMMED_SQUARES = 4
-# A product of more run-time scales than this becomes a value of its own.
-_MOST_FACTORS = 6
 
 
 def power_of_two(number: float | None) -> int | None:
@@ -88,13 +78,13 @@ def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> 
     size = power * math.log2(abs(number))
     slack = r.rewriter.slack
     if r.result_info().is_narrow:
-        slack = 0.0 if size == round(size) else _CONSTANT_SLACK_NARROW
+        slack = 0.0 if size == round(size) else budget.FACTOR_NARROW
     return abs(size) <= slack and abs(x.moments.log2 + size) <= slack
 
 
 def _is_high_power(scale: Scale) -> bool:
     """Whether a scale is so high a power of another that it leaves the range of f32."""
-    return scale.degree > _LARGEST_POWER
+    return scale.degree > budget.LARGEST_POWER
 
 
 def scaled_result(r: OpRewrite, scale: Scale, moments: Moments) -> None:
@@ -107,7 +97,7 @@ def scaled_result(r: OpRewrite, scale: Scale, moments: Moments) -> None:
         with r.after():
             data = r.emit.rescale(r.value(), rest)
         return r.settled(scale / rest, moments, data=data)
-    if len(scale.factors) > _MOST_FACTORS:
+    if len(scale.factors) > budget.MOST_FACTORS:
         scale = r.emit.single(Scale(0, scale.factors)).shifted(scale.exponent)
     return r.settled(scale, moments)
 
@@ -120,7 +110,7 @@ def with_headroom(r: OpRewrite, x: ScaledValue) -> ScaledValue:
     """
     if r.info(0).element != "f16" or r.rewriter.paper or x.indifferent or x.moments.least:
         return x
-    exponent = round(x.moments.log2) + (_SUMMED_SQUARES if _is_summed(r.op.results[0]) else 0)
+    exponent = round(x.moments.log2) + (budget.SUMMED_SQUARES if _is_summed(r.op.results[0]) else 0)
     return r.rebalanced(x, exponent) if exponent else x
 
 
@@ -153,7 +143,7 @@ def _leave_room(r: OpRewrite) -> None:
     if x is None or x.indifferent or not x.scale.factors or isinstance(x.data.owner, ir.Block):
         return
     if x.data.owner.name == "stablehlo.divide":
-        r.emit.raised(x.scale, _LEAST_DIVISOR)
+        r.emit.raised(x.scale, budget.LEAST_DIVISOR)
 
 
 # (s x) / (t y) = (s / t) (x / y)
@@ -251,7 +241,7 @@ def cbrt(r: OpRewrite) -> None:
       note="other exponents: nonlinear, on the unscaled value", shaped=True)  # fmt: skip
 def power(r: OpRewrite) -> None:
     exponent = r.splat(1)
-    if exponent is not None and 0 < abs(exponent) <= _LARGEST_POWER and exponent == int(exponent):
+    if exponent is not None and 0 < abs(exponent) <= budget.LARGEST_POWER and exponent == int(exponent):
         x = r.scaled(0)
         even = int(exponent) % 2 == 0
         moments = Moments(x.moments.rms**exponent, 0.0, even or x.moments.nonnegative)
@@ -267,6 +257,7 @@ def power(r: OpRewrite) -> None:
 # prod(s x_i) over n elements = s^n prod(x_i)
 def product_scale(x: ScaledValue, count: int) -> Scale:
     """Scale of a product of `count` elements. Raises UnsupportedError when s^count is no scale that f32 can hold."""
-    if count > _LARGEST_POWER and not (x.scale.is_constant and abs(x.scale.exponent * count) < 120):
+    fits = x.scale.is_constant and abs(x.scale.exponent * count) < budget.LARGEST_PRODUCT
+    if count > budget.LARGEST_POWER and not fits:
         raise UnsupportedError(f"the product of {count} scaled elements has no scale in the range of f32")
     return x.scale**count

@@ -1,5 +1,6 @@
 """Predicates: the result is no scaled float. A positive scale changes neither sign nor finiteness."""
 
+from scalify_hlo import budget
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.registry import rule
@@ -19,13 +20,14 @@ def compare(r: OpRewrite) -> None:
         return
     for i, other in ((0, y), (1, x)):
         number = r.splat(i)
-        if number is not None and other.scale.is_constant and abs(number * 2.0**-other.scale.exponent) < 2.0**14:
-            # A constant follows the other operand for free, if nothing of it is lost.
-            quotient = number * 2.0**-other.scale.exponent
-            if abs(quotient) > 2.0**-10:
-                r.set_operand(i, r.emit.splat(other.data, quotient))
-                r.set_operand(1 - i, other.data)
-                return
+        if number is None or not other.scale.is_constant:
+            continue
+        quotient = number * 2.0**-other.scale.exponent
+        # A constant follows the other operand for free, if nothing of it is lost.
+        if 2.0**-budget.COMPARED_BELOW < abs(quotient) < 2.0**budget.COMPARED_ABOVE:
+            r.set_operand(i, r.emit.splat(other.data, quotient))
+            r.set_operand(1 - i, other.data)
+            return
     if r.info(0).is_narrow:
         wide = at_one_scale_in_f32(r, (0, 1))
     else:

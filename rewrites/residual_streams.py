@@ -7,14 +7,13 @@ block starts with, is known at compile time.
 import math
 from collections.abc import Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.growth import is_multiple
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, Symbol
 
-# log2 by which what a block adds to the cotangent of its stream has to be larger than it to count.
-_BLOCK = 8
 # Operations between two sums of a stream that are looked through.
 _STEPS = 4
 
@@ -93,7 +92,7 @@ def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
             if last is not None and last is not normalised:
                 ratio = Scale(0, ((last, 1),)) / Scale(0, ((normalised, 1),))
                 size = r.emit.single(Scale(0, stream.scale.factors) * ratio).shifted(size.exponent)
-        found = r.emit.maximum([size, block.size.shifted(-_BLOCK)], base=size.exponent)
+        found = r.emit.maximum([size, block.size.shifted(-budget.BLOCK)], base=size.exponent)
         result = _single(found)
         if result is not None and result is not symbol:
             cache["stream before", result] = symbol

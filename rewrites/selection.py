@@ -6,6 +6,7 @@ Members that are indifferent to scale (zeros, infinities, NaN) take any (paper, 
 import math
 from collections.abc import Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.registry import Law, rule
@@ -19,10 +20,6 @@ from .additive import bring_together, combined, constant_operand, finish_combine
 from .nonlinear import on_values
 
 _LAW: Law = {"family": "selection", "law": "f(s x, t y) = m f(x s/m, y t/m)", "scale": "m = max(s, t)"}
-# A constant member further out than this (a mask of -1e9) keeps the other's scale: it must not crush the rest.
-_MASK = 2.0**12
-# How many binades of a mask may be lost: one of -65504 is at least -256 beside a member of a small scale.
-_MASK_LOSS = 8
 
 
 def select_members(r: OpRewrite, indices: tuple[int, ...], shares: Sequence[float] | None = None) -> None:
@@ -38,7 +35,7 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], shares: Sequence[floa
             if number is None:
                 continue
             other = r.scaled(j)
-            scale = _mask(r, i, j, number) if abs(number) >= _MASK or _is_outer(r, number) else None
+            scale = _mask(r, i, j, number) if abs(number) >= budget.MASK or _is_outer(r, number) else None
             aligned = constant_operand(r, i, j) if scale is None else None
             if aligned is not None:
                 return finish_combined(r, aligned, other.moments)
@@ -67,13 +64,13 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], shares: Sequence[floa
 def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
     """Give a constant the other member's scale, which is returned: s select(p, x, c/s).
 
-    In narrow types c/s saturates, so that of a mask at least c 2^-_MASK_LOSS is left. The scale of a member that is
+    In narrow types c/s saturates, so that of a mask at least c 2^-MASK_LOSS is left. The scale of a member that is
     smaller still (zeros have the smallest one) gives way: a mask must stay one.
     """
     emit, member = r.emit, r.scaled(other)
     info = r.info(index)
     largest = {"f16": 65504.0, **LARGEST}.get(info.element, 3.0e38)
-    room = info.max_exponent + _MASK_LOSS if info.is_narrow else 126
+    room = info.max_exponent + budget.MASK_LOSS if info.is_narrow else 126
     scale = emit.maximum([member.scale, Scale(math.ceil(math.log2(abs(number))) - room)])
     if scale.is_constant:
         quotient = number * 2.0**-scale.exponent

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Literal
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 
 # The smallest normal f32: the scale of a tensor of zeros, so that zeros lose every maximum (DESIGN, section 3).
@@ -168,10 +169,11 @@ class Scale:
 
 ONE = Scale()
 SMALLEST = Scale(SMALLEST_EXPONENT)
-# In programs without narrow types, maxima and the scales of sums that may be 0 are kept above this. Its square is still
-# a normal f32, also times 1 - b^t: XLA computes (a / s^2) / (1 - b^t) as a / (s^2 (1 - b^t)). Data lose nothing: the
-# smallest f32 number is a normal one 2^48 larger.
-FLOOR = Scale(-48)
+
+
+def floor() -> Scale:
+    """What scales that may be 0 are kept above."""
+    return Scale(budget.FLOOR)
 
 
 def largest(trials: Iterable[Trials]) -> Trials:

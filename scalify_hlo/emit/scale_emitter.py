@@ -7,14 +7,13 @@ not change in it.
 from collections.abc import Sequence
 from typing import Any
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.operation_emitter import OperationEmitter
 from scalify_hlo.emit.scopes import At, Scope
-from scalify_hlo.scale import FLOOR, ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, largest, smallest
+from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, floor, largest, smallest
 from scalify_hlo.types import tensor_info
 
-# A scale below this (log2) is taken to be that of a tensor of zeros.
-_ZEROS = -110
 # Powers of a scale up to this one are products of its factors one by one.
 _MOST_MULTIPLIED = 8
 # No f32 but 0 and infinity remains one when it is multiplied by 2 to this power, or divided.
@@ -118,7 +117,7 @@ class ScaleEmitter(OperationEmitter):
         """The scale, or the floor if it is smaller, where it may be 0: what a value is divided by and then has."""
         if scale.positive or self._narrow or not scale.is_scalar:
             return scale
-        found = self.emitted_extremum("maximum", [scale, FLOOR])
+        found = self.emitted_extremum("maximum", [scale, floor()])
         self._above_zero[found.factors[0][0]] = scale
         return found
 
@@ -276,7 +275,7 @@ class ScaleEmitter(OperationEmitter):
         if key not in scope.cache:
             positive = [scale.positive for scale in distinct]
             with self.hoisted(scope):
-                values = [self._floor() if scale == FLOOR else self.scale_value(scale) for scale in distinct]
+                values = [self._floor() if scale == floor() else self.scale_value(scale) for scale in distinct]
                 if name == "maximum" and not any(positive):
                     # One operand made positive makes the maximum so; the last is the likeliest to be shared.
                     distinct[-1] = self.above_zero(distinct[-1])
@@ -308,13 +307,13 @@ class ScaleEmitter(OperationEmitter):
         Otherwise they would be different ones for each parameter, and XLA would compile them all.
         """
         if self._argument is None or self.scope.is_isolated:
-            return self.scale_value(FLOOR)
+            return self.scale_value(floor())
         scope = self.scope
         while scope.parent is not None:
             scope = scope.parent
         if "floor" not in scope.cache:
             with self.hoisted(scope):
-                bound = self.scale_value(FLOOR)
+                bound = self.scale_value(floor())
                 scope.cache["floor"] = self.op("clamp", self.scalar, bound, self._argument, bound)
         return scope.cache["floor"]
 
@@ -388,7 +387,7 @@ class ScaleEmitter(OperationEmitter):
         if symbol in self._products:
             return [self._products[symbol]]
         members = self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
-        return [scale for scale in members if scale != FLOOR]
+        return [scale for scale in members if scale != floor()]
 
     def if_zeros(self, scale: Scale, other: Scale) -> Scale:
         """A scale, or `other` in its place where it is the one of a tensor of zeros, which fits nothing else.
@@ -401,12 +400,12 @@ class ScaleEmitter(OperationEmitter):
         if key not in scope.cache:
             with self.hoisted(scope):
                 own, instead = self.scale_value(scale), self.scale_value(other)
-                bound = self.scale_value(Scale(_ZEROS))
+                bound = self.scale_value(Scale(budget.ZEROS))
                 direction = ir.Attribute.parse("#stablehlo<comparison_direction LT>")
                 i1 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
                 small = self.op("compare", i1, own, bound, comparison_direction=direction)
                 value = self.op("select", self.scalar, small, instead, own)
-            positive, least = other.positive, min(other.least, _ZEROS)
+            positive, least = other.positive, min(other.least, budget.ZEROS)
             found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials,
                                   least=least if positive else SMALLEST_EXPONENT)  # fmt: skip
             self._estimates[found.factors[0][0]] = [scale, other]

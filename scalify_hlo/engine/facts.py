@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.module.carriers import carried_by
@@ -140,7 +141,8 @@ class FactFinder:
         if tensor_info(source.type).element == "i1":
             # A mask of zeros and ones.  # E[x^2] = E[x] = share of ones
             share = share_of(source)
-            return PlainFacts(moments=Moments(math.sqrt(share), share, True, share=share if share < 0.5 else 1.0))
+            few = share < budget.SPARSE
+            return PlainFacts(moments=Moments(math.sqrt(share), share, True, share=share if few else 1.0))
         return facts
 
 

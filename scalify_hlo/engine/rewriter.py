@@ -7,6 +7,7 @@ of the result; only the symbolic scale beside it changes. Values that depend on 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter, Scope
 from scalify_hlo.emit.marks import ScaledTensor, add_mark
@@ -35,9 +36,6 @@ from scalify_hlo.types import tensor_info
 if TYPE_CHECKING:
     from scalify_hlo.engine.functions import FunctionTable
 
-# How far (log2) f32 data of a program with narrow types may come from unit scaling: one more operation is cheap beside
-# the conversions there, and many of these data end up in a narrow type.
-_SLACK_BESIDE_NARROW = 3.0
 # Operations whose regions may use values of the surrounding function.
 _CAPTURING = names(Trait.CAPTURES)
 
@@ -52,7 +50,7 @@ class Rewriter:
         self.functions = functions
         self.narrow = functions.narrow
         # How far data of types with the range of f32 may come from unit scaling; elementwise results half as far again.
-        self.slack = min(options.slack, _SLACK_BESIDE_NARROW) if functions.narrow else options.slack
+        self.slack = min(options.slack, budget.SLACK_BESIDE_NARROW) if functions.narrow else options.slack
         entry = function.regions[0].blocks[0]
         self.emit = Emitter(entry, function.location, narrow=functions.narrow)
         self.scaled: dict[ir.Value, ScaledValue] = {}

@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.analysis.update import find_update
@@ -39,9 +40,6 @@ _DESCRIPTIONS = {
 _MASKS = ("stablehlo.select", "stablehlo.multiply", "stablehlo.convert", "stablehlo.divide")
 
 
-# f16 data are rescaled to 2^-this: gradients have tails and spikes, and products with them in a branch longer ones. Ten
-# octaves of normal numbers remain below.
-_HEADROOM_F16 = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,7 +183,7 @@ def _rescale(module: ir.Module, value: ir.Value, statistic: str) -> None:
         data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
         size = magnitude(emit.convert(data, "f32"), statistic, groups_around(data.owner.operation))
         if statistic == "l2" and tensor_info(value.type).element == "f16":
-            size = emit.op("multiply", scalar, size, emit.splat(scalar, 2.0**_HEADROOM_F16))
+            size = emit.op("multiply", scalar, size, emit.splat(scalar, 2.0**budget.RESCALE_HEADROOM_F16))
         rescaled = emit.op("multiply", scalar, scale, power_of_two(size))
         (result,) = marker(module, "scalify.set_scaling", [value, rescaled], [value.type])
     for reader, i in readers:

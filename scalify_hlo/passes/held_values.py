@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir, sdy
 from scalify_hlo.module.carriers import LAYOUTS, SHARDING, sharding_of
@@ -12,8 +13,6 @@ from scalify_hlo.passes.emission import with_element
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 WIDE = "f32"
-# Constants beyond this stand for infinity (attention masks) where they meet computed values.
-EXTREME = 2.0**8
 
 
 @dataclasses.dataclass
@@ -77,7 +76,7 @@ def fits(number: float, element: str) -> bool:
 
 def is_far(held: Held) -> bool:
     """Whether a value is a constant that stands for infinity."""
-    return held.constant is not None and EXTREME < abs(held.constant) < float("inf")
+    return held.constant is not None and budget.EXTREME < abs(held.constant) < float("inf")
 
 
 def iota_size(op: ir.Operation) -> float:

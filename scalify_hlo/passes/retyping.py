@@ -18,6 +18,7 @@ values stored so. These stay in f32, or are computed in it:
 import dataclasses
 from collections.abc import Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir
@@ -28,13 +29,10 @@ from scalify_hlo.module.traits import Trait, has, is_identity_call
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.exact_values import ExactValues
-from scalify_hlo.passes.held_values import EXTREME, WIDE, Held, fits, iota_size, is_far, splat_value
+from scalify_hlo.passes.held_values import WIDE, Held, fits, iota_size, is_far, splat_value
 from scalify_hlo.precision import PrecisionPolicy
 from scalify_hlo.recognition.expansions import Expansion
 from scalify_hlo.types import tensor_info
-
-# A sum over at least this many elements is a statistic.
-_STATISTIC = 8
 
 
 class Retyper:
@@ -497,7 +495,7 @@ class Retyper:
         return (
             op.name in kinds.MERGING
             and any(held.from_model for held in operands)
-            and any(not held.from_model and held.magnitude > EXTREME for held in operands)
+            and any(not held.from_model and held.magnitude > budget.EXTREME for held in operands)
         )
 
 
@@ -525,7 +523,7 @@ def _is_read_exactly(op: ir.Operation) -> bool:
 
 
 def _shrinks(op: ir.Operation) -> bool:
-    return tensor_info(op.operands[0].type).size >= _STATISTIC * tensor_info(op.results[0].type).size
+    return tensor_info(op.operands[0].type).size >= budget.STATISTIC * tensor_info(op.results[0].type).size
 
 
 def _magnitude(op: ir.Operation, operands: Sequence[Held]) -> float:

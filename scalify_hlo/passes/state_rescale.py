@@ -13,6 +13,7 @@ import dataclasses
 import math
 from typing import ClassVar
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
@@ -31,8 +32,6 @@ _KINDS = ("parameters", "moments")
 _SAMPLE = 4096
 # log2 of the size that data are moved to, and how far from it they may come before. Parameters are read as operands of
 # products. Moments have larger elements than a sample shows, and squares more so.
-_TARGET = {"parameters": 0, "moments": -4}
-_NEAR = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,12 +73,12 @@ class StateRescale(Pass):
 def _rebased(module: ir.Module, value: ir.Value, kind: str, due: ir.Value | None) -> ir.Value:
     """The same value with a scale that fits its data."""
     scalar = emit.tensor_type((), "f32")
-    target = _TARGET[kind]
+    target = -budget.MOMENTS_BELOW if kind == "moments" else 0
     ip, location = after(value) if due is None else _before_return(value, due)
     with ip, location:
         data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
         size = power_of_two(magnitude(_sample(emit.convert(data, "f32")), "l2"))
-        low, high = (emit.splat(scalar, 2.0 ** (target + side * _NEAR)) for side in (-1, 1))
+        low, high = (emit.splat(scalar, 2.0 ** (target + side * budget.STATE_NEAR)) for side in (-1, 1))
         far = emit.op("or", emit.tensor_type((), "i1"), emit.compare(size, low, "LT"), emit.compare(size, high, "GT"))
         if due is not None:
             far = emit.op("and", far.type, far, due)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import At, Emitter
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
@@ -15,21 +16,6 @@ from scalify_hlo.types import TensorInfo, tensor_info
 if TYPE_CHECKING:
     from scalify_hlo.engine.rewriter import Rewriter
 
-# Elementwise results of narrow types are brought back to unit scaling when log2 of their RMS is further from 0 than
-# this; sums and products over a dimension always are.
-_SLACK_NARROW = 3.0
-# The slack of elementwise results of types with the range of f32, in units of that of sums over a dimension.
-_ELEMENTWISE = 1.25
-# A scale known at compile time is not further from 1 than 2^this in types with the range of f32.
-_FURTHEST_CONSTANT = 24
-# A scale that grows with a higher power of the function's scales than this, or would be further from 1 if they were
-# 1, is multiplied into data of such types: the next products of it would leave the range of f32.
-_HIGHEST_POWER = 18
-_FURTHEST_EXPONENT = 48
-# A size within 2^this of unit size is as good as unit size where that saves an operation.
-_NEAR = 2.0
-# Narrow data are not scaled up by the last 2^this that an estimate of their size would allow.
-HEADROOM = 6.0
 
 
 Create = Callable[..., ir.Value]
@@ -210,10 +196,10 @@ class OpRewrite:
         if not scale.factors or self.rewriter.narrow or self.rewriter.paper:
             return False
         if len(scale.factors) == 1 and abs(scale.factors[0][1]) == 1 and scale.factors[0][0].trials is TRIALS:
-            return abs(scale.exponent + exponent) > _FURTHEST_EXPONENT
+            return abs(scale.exponent + exponent) > budget.FURTHEST_EXPONENT
         one, larger, smaller = scale.trials
         growth = max(abs(larger - one), abs(smaller - one)) / TRIALS[1]
-        return growth > _HIGHEST_POWER or abs(one + exponent) > _FURTHEST_EXPONENT
+        return growth > budget.HIGHEST_POWER or abs(one + exponent) > budget.FURTHEST_EXPONENT
 
     def settled(
         self,
@@ -237,14 +223,14 @@ class OpRewrite:
         """
         moments = self.known(index, scale, moments)
         exponent = self.excess(moments, index=index, slack=slack, below=below)
-        if exponent and unit is not None and abs(moments.log2 - unit) <= _NEAR:
+        if exponent and unit is not None and abs(moments.log2 - unit) <= budget.NEAR_UNIT:
             exponent = round_log2(unit, self.rewriter.options.rounding)
         on_value = self._leaves_range(scale, exponent)
         if on_value:
             exponent = 0.0  # data made smaller by an estimate first would lose bits
-        far = abs(scale.exponent + exponent) > _FURTHEST_CONSTANT and scale.is_constant
+        far = abs(scale.exponent + exponent) > budget.FURTHEST_CONSTANT_SCALE and scale.is_constant
         if far and not self.rewriter.paper and not self.result_info(index).is_narrow:
-            exponent = math.copysign(_FURTHEST_CONSTANT, scale.exponent + exponent) - scale.exponent
+            exponent = math.copysign(budget.FURTHEST_CONSTANT_SCALE, scale.exponent + exponent) - scale.exponent
             moments = Moments(2.0**exponent, 0.0, moments.nonnegative, infinite=moments.infinite)
         if exponent:
             value = self.value(index) if data is None else data
@@ -267,10 +253,10 @@ class OpRewrite:
         growth = moments.log2
         narrow = self.result_info(index).is_narrow
         if slack is None:
-            slack = _SLACK_NARROW if narrow else _ELEMENTWISE * self.rewriter.slack
+            slack = budget.SLACK_NARROW if narrow else budget.ELEMENTWISE * self.rewriter.slack
         if narrow and growth < 0:
             # Data that are only estimated to be small are brought up part of the way: some may not be.
-            growth = min(0.0, growth + HEADROOM)
+            growth = min(0.0, growth + budget.HEADROOM)
         near = -(slack if below is None else below) <= growth <= slack
         return 0.0 if near else round_log2(growth, self.rewriter.options.rounding)
 

@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, Scale
@@ -13,11 +14,6 @@ if TYPE_CHECKING:
     from scalify_hlo.engine.rewriter import Rewriter
     from scalify_hlo.rules.oprewrite import OpRewrite
 
-# A plain tensor of known magnitude is brought to unit scaling when its RMS is further than this from 1.
-_FAR = 6
-# Nor does a constant of a type with the range of f32 have a scale further from 1: at the scale of -1e38, from which a
-# running maximum starts, other data would be below the smallest number.
-_FURTHEST = 64
 
 
 def split_constant(number: float, *, mantissa_from_one: bool, furthest: int = 127) -> tuple[float, int]:
@@ -39,14 +35,14 @@ def scaled_form(rewriter: "Rewriter", value: ir.Value) -> ScaledValue:
     if facts.indifferent:
         return ScaledValue(value, ONE, rewriter.moments(of_constant(facts.splat or 0.0)), indifferent=True)
     if facts.splat is not None:
-        furthest = 127 if rewriter.paper or tensor_info(value.type).is_narrow else _FURTHEST
+        furthest = 127 if rewriter.paper or tensor_info(value.type).is_narrow else budget.FURTHEST_CONSTANT
         mantissa, exponent = split_constant(facts.splat, mantissa_from_one=rewriter.paper, furthest=furthest)
         data = rewriter.emit.splat(value, mantissa) if exponent else value
         return ScaledValue(data, Scale(exponent), rewriter.moments(of_constant(mantissa)))
     if facts.moments is None or rewriter.paper:
         return split_scalar(rewriter, value) or ScaledValue(value, ONE)
     exponent = round(facts.moments.log2)
-    if abs(exponent) < _FAR:
+    if abs(exponent) < budget.FAR_PLAIN:
         return ScaledValue(value, ONE, rewriter.moments(facts.moments))
     data = rewriter.emit.rescale(value, Scale(-exponent))
     return ScaledValue(data, Scale(exponent), rewriter.moments(facts.moments.shifted(-exponent)))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.caches import find_caches
 from scalify_hlo.analysis.channels import channel_dimensions
 from scalify_hlo.analysis.update import find_update
@@ -43,12 +44,6 @@ from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scali
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.reports.health import read_health
 from scalify_hlo.reports.health_layout import FIRST_EXPONENT
-
-# Operands of FP8 products are divided by a power of two only where their data are further than this (log2) from where
-# the method wants them: each division is an operation on data, and E4M3 has 17 binades.
-_NEAR = 3
-# The share of magnitudes that `percentile` lets saturate.
-_CUT_OFF = 1e-4
 
 
 class Calibration:
@@ -213,7 +208,7 @@ class Calibration:
                 continue
             wanted = exponent(found, self.method)
             saturates = found.amax > LARGEST_E4M3 and _exponent_of_cut_off(found) > math.log2(LARGEST_E4M3)
-            if abs(wanted) > _NEAR or saturates:
+            if abs(wanted) > budget.CALIBRATED_NEAR or saturates:
                 self.scales.operands[name] = 2.0**wanted
 
 
@@ -296,7 +291,7 @@ def _exponent_of_cut_off(found: TensorStatistics) -> float:
     """log2 of a magnitude that at most one in 10,000 elements exceeds."""
     above, largest = 0, math.log2(found.amax)
     for power in sorted(found.histogram, reverse=True):
-        if above + found.histogram[power] > _CUT_OFF * found.elements:
+        if above + found.histogram[power] > budget.CUT_OFF * found.elements:
             return min(float(power + 1), largest)
         above += found.histogram[power]
     return largest

@@ -15,6 +15,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.accumulation import iterations
 from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator
 from scalify_hlo.bindings import ir
@@ -35,11 +36,8 @@ assert _laws.__all__  # their registration is what they are imported for
 _ROUNDS = 3
 # Loops in loops deeper than this are walked once for each walk of what is around them.
 _DEEP = 2
-# log2 by which a size may change in an iteration and still be settled.
-_SETTLED = 0.1
 # Ratio of two successive increases of squares up to which they count as equal, and from which on they grow; with a
 # smaller one they come to an end.
-_STEADY, _GROWING = 0.999, 1.25
 _UNKNOWN = Size()
 # What a boolean is, of which nothing is known.
 _MASK = Size((), Moments(math.sqrt(0.5), 0.5, True))
@@ -192,16 +190,17 @@ class SizeAnalysis:
         if len(sizes) <= _ROUNDS or last.is_indifferent:
             return last
         at_one = [self.algebra.at_one(size) for size in sizes]
-        if not all(math.isfinite(n) and abs(n) < 500 for n in at_one[1:]) or abs(at_one[-1] - at_one[-2]) <= _SETTLED:
+        far = not all(math.isfinite(n) and abs(n) < 500 for n in at_one[1:])
+        if far or abs(at_one[-1] - at_one[-2]) <= budget.SETTLED:
             return last
         one, two, three = (4.0**n for n in at_one[1:])
         before, step = two - one, three - two
         if step <= 0 or before <= 0:
             return last
         ratio = step / before
-        if ratio > _GROWING:
+        if ratio > budget.GROWING:
             return sizes[1] if sizes[0].is_indifferent else sizes[0]
-        if ratio >= _STEADY:
+        if ratio >= 1 - budget.STEADY:
             return last.times(math.sqrt(max(1.0, (one + ((count or _ROUNDS) - 1) * before) / three)))
         terms = math.inf if count is None else max(0, count - _ROUNDS)
         limit = three + step * ratio / (1 - ratio) * (1 - ratio**terms)

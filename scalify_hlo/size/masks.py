@@ -1,12 +1,10 @@
 """How many elements a comparison holds for, from what is compared."""
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.size.view import root
 from scalify_hlo.types import tensor_info
-
-# Of a comparison of which nothing is known.
-_HALF = 0.5
 
 
 def share_of(predicate: ir.Value) -> float:
@@ -19,14 +17,14 @@ def share_of(predicate: ir.Value) -> float:
     if op is not None and op.name == "stablehlo.and":
         return share_of(op.operands[0]) * share_of(op.operands[1])
     if op is None or op.name not in ("stablehlo.compare", "chlo.broadcast_compare"):
-        return _HALF
+        return budget.MASK_SHARE
     if "EQ" in str(op.attributes["comparison_direction"]):
         left, right = (root(operand) for operand in op.operands)
         for value, other in ((left, right), (right, left)):
             share = _one_of(value, other)
             if share is not None:
                 return share
-    return _HALF
+    return budget.MASK_SHARE
 
 
 def _one_of(value: ir.Value, other: ir.Value) -> float | None:

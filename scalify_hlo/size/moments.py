@@ -9,6 +9,8 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
+from scalify_hlo import budget
+
 
 @dataclasses.dataclass(slots=True, unsafe_hash=True)  # never changed; a frozen one takes three times as long to make
 class Moments:
@@ -92,7 +94,7 @@ class Moments:
         variance = max(self.rms**2 - self.mean**2, 0.0) + max(other.rms**2 - other.mean**2, 0.0)
         mean = self.mean + sign * other.mean
         # Means never cancel altogether: they are estimates.
-        rms = max(math.sqrt(variance + mean**2), max(self.rms, other.rms) / 8)
+        rms = max(math.sqrt(variance + mean**2), max(self.rms, other.rms) / budget.CANCELLATION)
         nonnegative = sign > 0 and self.nonnegative and other.nonnegative
         return Moments(rms, mean, nonnegative, infinite=self.infinite or other.infinite)
 

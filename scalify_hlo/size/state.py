@@ -12,6 +12,7 @@ loops that the new values come from (`mark_state`), as attributes. `state_sums` 
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import matrix_products
@@ -25,14 +26,7 @@ from scalify_hlo.types import tensor_info
 NEXT = "scalify.next"
 # On a function: argument, result, argument, result, ... of its state. On a loop: indices of the carried values.
 PAIRS = "scalify.state_pairs"
-# A coefficient this near to 1 holds: weight decay (1e-5) takes longer than a state of that size has been known for.
-_HOLDS = 0.9995
-# How far the coefficients of an average may be from adding up to 1: its constants are rounded to their type.
-_ROUNDED = 1e-3
-_ROUNDED_RELATIVE = 0.1
 
-# An argument that a result has less of than this is no state of which it is the next value.
-_AT_LEAST = 0.5
 _ALIASING = "tf.aliasing_output"
 
 _ADDITIVE = ("stablehlo.add", "stablehlo.subtract")
@@ -102,9 +96,9 @@ def _likelihood(form: Form, coefficient: Polynomial) -> tuple[float, bool]:
         return 0.0, False
     number = coefficient.constant_part
     settles = _adds_up_to_1(form, coefficient)
-    if number <= 0 or number > 1 + _ROUNDED:
+    if number <= 0 or number > 1 + budget.ADDS_UP:
         return (0.25 if settles and coefficient.number is None else 0.0), settles
-    return (number if number >= _AT_LEAST else 0.0), settles and number >= _AT_LEAST
+    return (number if number >= budget.STATE_LEFT else 0.0), settles and number >= budget.STATE_LEFT
 
 
 def _adds_up_to_1(form: Form, coefficient: Polynomial) -> bool:
@@ -115,8 +109,8 @@ def _adds_up_to_1(form: Form, coefficient: Polynomial) -> bool:
     total = entering + coefficient
     number = coefficient.number
     if number is None:
-        return total.number is not None and abs(total.number - 1) <= _ROUNDED
-    return entering.number is not None and abs(entering.number - (1 - number)) <= _ROUNDED_RELATIVE * (1 - number)
+        return total.number is not None and abs(total.number - 1) <= budget.ADDS_UP
+    return entering.number is not None and abs(entering.number - (1 - number)) <= budget.ADDS_UP_RELATIVE * (1 - number)
 
 
 def _given_pairs(
@@ -158,7 +152,7 @@ def becomes(forms: AffineForms, function: ir.Operation, pairs: Mapping[int, int]
         if _holds(coefficient) and not _adds_up_to_1(form, coefficient):
             found[argument] = "update"
         else:
-            forgets = coefficient.number is None or _AT_LEAST <= coefficient.number < 1
+            forgets = coefficient.number is None or budget.STATE_LEFT <= coefficient.number < 1
             found[argument] = "average" if coefficient.terms and forgets else "other"
     return found
 
@@ -267,7 +261,7 @@ def _of_sum(forms: AffineForms, value: ir.Value, state: ir.Value, *, paired: boo
         return None  # Newton's (x + a / x) / 2 settles where the function's fixed point is, not at the size of a / x
     if _holds(coefficient) and not averages:
         return StateSum("update", state, operand, None, enters) if paired else None
-    if number is not None and not _AT_LEAST <= number <= 1:
+    if number is not None and not budget.STATE_LEFT <= number <= 1:
         return None
     if (averages and (enters or operand is not None)) or (paired and number is not None and operand is not None):
         return StateSum("average", state, operand, None if number is None else 1 - number, enters if averages else None)
@@ -295,14 +289,14 @@ def _holder(forms: AffineForms, state: ir.Value, operands: list[ir.Value]) -> in
     parts = [forms.of(operand).get(state) for operand in operands]
     holders = [i for i, part in enumerate(parts) if part is not None]
     if len(holders) > 1:
-        holders = [i for i in holders if (part := parts[i]) is not None and part.constant_part >= _AT_LEAST]
+        holders = [i for i in holders if (part := parts[i]) is not None and part.constant_part >= budget.STATE_LEFT]
     return holders[0] if len(holders) == 1 else None
 
 
 def _holds(coefficient: Polynomial) -> bool:
     """1, or 1 and something small: a decay at a rate known at run time."""
     number = coefficient.number
-    return coefficient.constant_part >= _HOLDS if number is None else number >= _HOLDS
+    return coefficient.constant_part >= 1 - budget.HOLDS if number is None else number >= 1 - budget.HOLDS
 
 
 def _is_sum(value: ir.Value) -> bool:

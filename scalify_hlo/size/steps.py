@@ -6,6 +6,7 @@ steps' g being alike. One with a = 1 (weights) holds, and stays a source, as doe
 
 from collections.abc import Iterator
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.size.affine import AffineForms
@@ -13,8 +14,6 @@ from scalify_hlo.size.algebra import Algebra, Size
 from scalify_hlo.size.analysis import Frame, SizeAnalysis
 from scalify_hlo.size.state import find_pairs
 
-# A coefficient this near to 1 holds: weight decay is none of what an average forgets by.
-_HOLDS = 0.9995
 # Averages of averages settle one after the other.
 _ROUNDS = 2
 
@@ -32,7 +31,7 @@ def settled(module: ir.Module, public: ir.Operation) -> SizeAnalysis:
         form = {value: coefficient.number for value, coefficient in forms.of(returned[result]).items()}
         forgets = 1 - (form.pop(block.arguments[argument], None) or 1.0)
         enters = {value: abs(number) / forgets for value, number in form.items() if number is not None and forgets}
-        if 1 - _HOLDS < forgets < 1 and enters and len(enters) == len(form):
+        if budget.HOLDS < forgets < 1 and enters and len(enters) == len(form):
             averages[argument] = enters
     for _ in range(_ROUNDS if averages else 0):
         known = analysis.main.sizes

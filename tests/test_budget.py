@@ -1,0 +1,131 @@
+"""Every constant that chooses a scale has a program that notices when it moves by a factor of 4."""
+
+import pathlib
+import re
+
+import pytest
+
+from benchmarks.budget_moves import changed, constants, moved
+from scalify_hlo import budget
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.io.scales_file import TensorStatistics
+from scalify_hlo.serving.calibration import Calibration, exponent
+from tests.budget_programs import cases, program
+
+# Of programs just within and just beyond a constant: which are rewritten differently with 4 times of it, and which with
+# a quarter. Others than these: one changes with either.
+_WITHIN_AND_BEYOND = ("-*", "*-")
+_PATTERNS = {
+    "CANCELLATION": ("**", "-*"),
+    "FURTHEST_CONSTANT": ("-*", "**"),
+    "FURTHEST_CONSTANT_SCALE": ("-*", "**"),
+    "HEADROOM": ("-*", "**"),
+    "HIGHEST_POWER": ("--*", "***"),
+    "MASK": ("*-", "-*"),
+    "MOST_FACTORS": ("-*", "**"),
+    "STATE_LEFT": ("*-", "-*"),
+    "STATISTIC": ("*-", "-*"),
+}
+# A number that the constant itself becomes in the rewritten program.
+_NUMBERS = {
+    "AGREEING": "64",
+    "ALIGNMENT": "64",
+    "AVERAGE_GROWTH": "0.125",
+    "AVERAGE_OF_SQUARES": "0.25",
+    "BELOW_EPSILON": "1.22070313E-4",
+    "BLOCK": "0.0078125",
+    "FLOOR": "3.55271368E-15",
+    "LEAST_DIVISOR": "8.27180613E-25",
+    "LOOP_WINDOW": "128",
+    "LOOP_ZEROS": "9.09494702E-13",
+    "MASK_LOSS": "0.00390625",
+    "MASK_SHARE": "64",
+    "MOMENTS_BELOW": "0.00390625",
+    "RESCALE_HEADROOM_F16": "16",
+    "STATE_NEAR": "0.00390625",
+    "SUMMED_SQUARES": "32",
+    "UPDATE": "9.765625E-4",
+    "ZEROS": "7.70371977E-34",
+}
+# Tested below: they are of calibration, not of rewriting.
+_MEASURED = {"CALIBRATED_NEAR", "CUT_OFF"}
+
+
+def _numbers(text: str) -> set[float]:
+    return {float(number) for number in re.findall(r"stablehlo\.constant dense<([-+.\dE]+)>", text, re.IGNORECASE)}
+
+
+def _changes(name: str, factor: float) -> str:
+    """For each program of a constant, * if it is rewritten differently with `factor` times the constant."""
+    marks = ""
+    for text, rewriting in cases()[name]:
+        before = rewriting(text)
+        with changed(name, moved(constants()[name], factor)):
+            marks += "-*"[rewriting(text) != before]
+    return marks
+
+
+@pytest.mark.parametrize("name", sorted(constants().keys() - _MEASURED))
+def test_a_constant_that_moves_changes_a_program(name: str):
+    got = _changes(name, 4), _changes(name, 0.25)
+    if name not in _NUMBERS:
+        assert got == _PATTERNS.get(name, _WITHIN_AND_BEYOND)
+        return
+    assert got == ("*", "*")
+    ((text, rewriting),) = cases()[name]
+    assert float(_NUMBERS[name]) in _numbers(rewriting(text))
+    for factor in (4, 0.25):
+        with changed(name, moved(constants()[name], factor)):
+            assert float(_NUMBERS[name]) not in _numbers(rewriting(text))
+
+
+def test_operands_of_fp8_products_are_divided_from_far_away_alone():
+    text = program(lambda x, w: x @ w, "f32[4,8]", "f32[8,4]")
+    with make_context(), ir.Location.unknown():
+        calibration = Calibration(ir.Module.parse(text))
+        for power in (2, 3, 4, 5):
+            calibration.scales.statistics[str(power)] = TensorStatistics(100, 4.0**power, 2.0**power, {power: 100})
+        calibration.choose_operands()
+    assert calibration.scales.operands == {"4": 16.0, "5": 32.0}
+
+
+def test_few_enough_of_calibrated_magnitudes_saturate():
+    # One in 8,000 is one too many; one in 20,000 is not.
+    for count, expected in ((8_000, 2), (20_000, -7)):
+        found = TensorStatistics(count, 1.0, 1000.0, {9: 1, 0: count - 1})
+        assert exponent(found, "percentile") == expected
+
+
+def test_every_constant_has_its_unit_and_reason():
+    """A comment above it, which begins with what it is a number of."""
+    text = pathlib.Path(budget.__file__).read_text()
+    for name in constants():
+        before = text[: text.index(f"\n{name} = ")].splitlines()
+        assert before[-1].startswith("# "), name
+
+
+def test_no_other_file_keeps_a_constant_that_chooses_a_scale():
+    """Named numbers elsewhere bound searches or are formats; whoever adds one says which."""
+    known = {
+        "rewrites/residual_streams.py:_STEPS",
+        "scalify_hlo/emit/growth.py:_MOST_ALTERNATIVES",
+        "scalify_hlo/emit/packed_scales.py:FEWEST", "scalify_hlo/emit/packed_scales.py:FEWEST_ARGUMENTS",
+        "scalify_hlo/emit/scale_emitter.py:_BEYOND", "scalify_hlo/emit/scale_emitter.py:_MOST_MULTIPLIED",
+        "scalify_hlo/engine/facts.py:_DEPTH", "scalify_hlo/engine/inlining.py:_MOST_OPERATIONS",
+        "scalify_hlo/engine/statistics_in_f32.py:_DEPTH",
+        "scalify_hlo/recognition/blocks.py:_BEFORE", "scalify_hlo/recognition/blocks.py:_FAR",
+        "scalify_hlo/recognition/blocks.py:_TOLERANCE", "scalify_hlo/recognition/expansions.py:_LEAST",
+        "scalify_hlo/recognition/gradients.py:_MOST", "scalify_hlo/recognition/pointwise.py:_MOST",
+        "scalify_hlo/scale.py:FIRST_OPEN", "scalify_hlo/scale.py:SMALLEST_EXPONENT",
+        "scalify_hlo/size/affine.py:_MOST_SOURCES", "scalify_hlo/size/algebra.py:_DEEPEST",
+        "scalify_hlo/size/algebra.py:_MOST_PARTS", "scalify_hlo/size/analysis.py:_DEEP",
+        "scalify_hlo/size/analysis.py:_ROUNDS", "scalify_hlo/size/coefficients.py:_MOST_TERMS",
+        "scalify_hlo/size/coefficients.py:_ROUNDING", "scalify_hlo/size/state.py:_FEW",
+        "scalify_hlo/size/steps.py:_ROUNDS", "scalify_hlo/size/view.py:_HIGHEST",
+    }  # fmt: skip
+    root = pathlib.Path(__file__).parents[1]
+    folders = ["rewrites", *(f"scalify_hlo/{room}" for room in ("emit", "engine", "recognition", "rules", "size"))]
+    files = [path for folder in folders for path in (root / folder).rglob("*.py")] + [root / "scalify_hlo/scale.py"]
+    number = re.compile(r"^(_?[A-Z][A-Z_0-9]*) = -?[\d._e*-]+\s*(?:#.*)?$", re.MULTILINE)
+    found = {f"{path.relative_to(root)}:{name}" for path in files for name in number.findall(path.read_text())}
+    assert found <= known
