@@ -21,7 +21,15 @@ from jax.export import Exported
 from jax.sharding import NamedSharding, PartitionSpec
 
 from scalify_hlo.bindings import ir, make_context, stablehlo
-from scalify_hlo.engine.selection import ROLE, SCALE_SHAPE, SCALED, is_rewritten, select_arguments
+from scalify_hlo.engine.selection import (
+    ROLE,
+    SCALE_SHAPE,
+    SCALED,
+    TRANSPOSED,
+    attributes_of,
+    is_rewritten,
+    select_arguments,
+)
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.frontend.dependence import is_float
@@ -173,8 +181,11 @@ def with_types_of(exported: Exported, module: ir.Module) -> Exported:
             "its signature; write MLIR instead (--emit=text)"
         )
     in_avals = list(exported.in_avals)
-    for i, type_ in zip(exported.module_kept_var_idx, arguments, strict=True):
+    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))[-len(arguments) :]
+    for i, type_, own in zip(exported.module_kept_var_idx, arguments, attributes, strict=False):
         in_avals[i] = _with_element(in_avals[i], type_)
+        if TRANSPOSED in own:
+            in_avals[i] = in_avals[i].update(shape=in_avals[i].shape[::-1])
     out_avals = [_with_element(aval, type_) for aval, type_ in zip(exported.out_avals, results, strict=True)]
     return dataclasses.replace(exported, in_avals=tuple(in_avals), out_avals=tuple(out_avals))
 

@@ -70,6 +70,9 @@ def _pipeline_text(flag: str) -> str:
     "--pin-scales", metavar="FILE", default="", help="Build the scales that scalify-calibrate wrote into the module."
 )
 @click.option("--guard", is_flag=True, help="With --pin-scales: one more result counts values out of range.")
+@click.option(
+    "--transpose-weights", is_flag=True, help="With --pin-scales: take weights transposed, as FP8 GEMMs read them."
+)
 @click.option("--pass-pipeline", metavar="PIPELINE", help=f"The passes to run.  [default: {_DEFAULT_PIPELINE}]")
 @click.option(
     "--print-sizes", is_flag=True, help="Print how large every value of the input is estimated to be, to stderr."
@@ -90,6 +93,7 @@ def main(
     precision: str | None,
     pin_scales: str,
     guard: bool,
+    transpose_weights: bool,
     pass_pipeline: str | None,
     print_sizes: bool,
     dump_pass_pipeline: bool,
@@ -110,9 +114,11 @@ def main(
         raise click.UsageError("--pin-scales adds a pass: in a pipeline, write scalify-pin-scales{file=FILE}")
     if guard and not pin_scales:
         raise click.UsageError("--guard counts what is beyond pinned scales: give --pin-scales=FILE as well")
+    if transpose_weights and not pin_scales:
+        raise click.UsageError("--transpose-weights is for modules with pinned scales: give --pin-scales=FILE as well")
     scalify = Scalify(**vars(options))
     if precision is not None or pin_scales:
-        pipeline = precision_pipeline(precision, scalify, pin_scales, guard)
+        pipeline = precision_pipeline(precision, scalify, pin_scales, guard, transpose_weights)
     else:
         text = ",".join(flags) if flags else pass_pipeline or _DEFAULT_PIPELINE
         pipeline = parse_pipeline(text, [scalify], "pass flags" if flags else "--pass-pipeline")

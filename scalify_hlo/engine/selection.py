@@ -19,6 +19,8 @@ SCALED, PLAIN, SCALE_SHAPE = "scalify.scaled", "scalify.plain", "scalify.scale_s
 ROLE = "scalify.role"
 # The name of an argument or result, in text without locations.
 NAME = "scalify.name"
+# Of a matrix that is handed over as its transpose.
+TRANSPOSED = "scalify.transposed"
 _INDICES = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -51,7 +53,7 @@ def argument_shapes(function: ir.Operation) -> dict[str, list[int]]:
     """Shapes of the arguments that the program was written with, by name: without scales and lifted constants."""
     arguments = list(function.regions[0].blocks[0].arguments)
     return {
-        name: list(tensor_info(argument.type).shape)
+        name: list(tensor_info(argument.type).shape)[:: -1 if TRANSPOSED in own else 1]
         for argument, name, own in zip(
             arguments, argument_names(function), attributes_of(function, "arg_attrs", len(arguments)), strict=True
         )

@@ -59,19 +59,26 @@ def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
 
 
 def precision_pipeline(
-    precision: Precision | None, options: ScalifyOptions = ScalifyOptions(), pin_scales: str = "", guard: bool = False
+    precision: Precision | None,
+    options: ScalifyOptions = ScalifyOptions(),
+    pin_scales: str = "",
+    guard: bool = False,
+    transpose_weights: bool = False,
 ) -> Pipeline:
     """`scalify` with the passes of a precision, if any, around it. Raises ScalifyError as `passes_around_scalify`.
 
     pin_scales: a file of scales, which the module is specialised to at the end; "" for none. guard: with a result that
-    counts what is beyond them.
+    counts what is beyond them. transpose_weights: take matrices as FP8 products read them.
     """
     before, after = passes_around_scalify(precision) if precision is not None else ((), ())
     serving = passes_for_serving(precision) if precision is not None else ()
     if pin_scales:
         after = tuple(dataclasses.replace(p, calibration=pin_scales) if isinstance(p, FP8Dots) else p for p in after)
         serving = tuple(
-            dataclasses.replace(p, calibration=pin_scales) if isinstance(p, StoreWeights) else p for p in serving
+            dataclasses.replace(p, calibration=pin_scales, transposed=transpose_weights)
+            if isinstance(p, StoreWeights)
+            else p
+            for p in serving
         )
         serving = (*serving, PinScales(file=pin_scales, guard=guard))
     lifting = (LiftWeights(),) if any(isinstance(each, EmbedWeights) for each in serving) else ()

@@ -15,13 +15,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from scalify_hlo.analysis.channels import channel_dimensions
-from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import argument_names, argument_shapes, attributes_of
+from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.engine.selection import TRANSPOSED, argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.globs import matches
 from scalify_hlo.io.scales_file import Channels, channel_scales, read_scales, split_scales
+from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.frozen_weights import frozen_value
@@ -47,6 +48,8 @@ class StoreWeights(Pass):
 
     # A file of scales: weights that have one for each channel in it are stored so.
     calibration: str = ""
+    # Store a matrix that FP8 products contract the rows of as its transpose, which is what the products read.
+    transposed: bool = False
     # When channels of weights that are constants of the program have scales of their own; see scalify-calibrate.
     channels: Channels = "auto"
 
@@ -82,6 +85,8 @@ class StoreWeights(Pass):
                     own[FACTORS] = ir.DenseElementsAttr.get(np.ascontiguousarray(factors))
                     channelled += 1
                 storage.store(argument, self.format, factors)
+                if self.transposed and frozen is None and turn_argument(argument):
+                    own[TRANSPOSED] = ir.UnitAttr.get()
                 count += 1
                 elements += info.size
             if problems:
@@ -95,6 +100,33 @@ class StoreWeights(Pass):
         by_channel = f", {channelled} of them with a scale for each channel" if channelled else ""
         message = f"{self.name}: {count} weights ({elements} elements) in {self.format}{by_channel}"
         remarks.append(Diagnostic(message, "", "remark"))
+
+
+def turn_argument(argument: ir.BlockArgument) -> bool:
+    """Let a matrix be handed over transposed, where FP8 products that contract its rows are all that reads it.
+
+    # x . w = x . (w^T)^T, and a product contracts whichever dimension it is told
+    An FP8 GEMM reads both operands along the dimension that is contracted: XLA transposes others in each call.
+    """
+    if tensor_info(argument.type).rank != 2:
+        return False
+    readers = [(use.owner.operation, use.operand_number) for use in argument.uses]
+    turned: list[tuple[ir.Operation, ir.Attribute]] = []
+    for reader, side in readers:
+        if reader.name != "stablehlo.dot_general" or reader.operands[0] == reader.operands[1]:
+            return False
+        numbers = stablehlo.DotDimensionNumbers(reader.attributes["dot_dimension_numbers"])
+        contracting = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
+        narrow = all(tensor_info(operand.type).element.startswith("f8") for operand in reader.operands)
+        if not narrow or contracting[side] != [0] or numbers.lhs_batching_dimensions:
+            return False
+        contracting[side] = [1]
+        turned.append((reader, stablehlo.DotDimensionNumbers.get([], [], *contracting)))
+    for reader, attribute in turned:
+        reader.attributes["dot_dimension_numbers"] = attribute
+    info = tensor_info(argument.type)
+    argument.set_type(emit.tensor_type(reversed(info.shape), info.element))
+    return bool(turned)
 
 
 def _misfit(name: str, scales: Array, shape: tuple[int, ...], channels: tuple[int, ...]) -> str:

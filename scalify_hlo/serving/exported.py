@@ -24,6 +24,7 @@ def pin_exported(
     *,
     precision: Precision | None = None,
     guard: bool = False,
+    transpose_weights: bool = False,
     options: ScalifyOptions = ScalifyOptions(),
     remarks: list[Diagnostic] | None = None,
 ) -> Exported:
@@ -31,15 +32,14 @@ def pin_exported(
 
     pin_scales: a file that `scalify-calibrate` wrote for this function and precision. precision, options: as of
     `scalify_exported`. guard: the result is a pair of the original's results and the counts that
-    `scalify_hlo.passes.guard` adds.
+    `scalify_hlo.passes.guard` adds. transpose_weights: matrices are taken as `pack` makes them, transposed.
 
     The result is called like the original: weights are arrays of data in the types of the precision (f8E4M3FN for FP8),
     as `scalify_hlo.serving.packing.pack` makes them, everything else are plain values. It has no derivative. Raises
     ScalifyError for a module that cannot be rewritten and for scales that do not fit.
     """
-    return pinned(
-        exported, precision_pipeline(precision, options, pin_scales, guard), [] if remarks is None else remarks
-    )
+    pipeline = precision_pipeline(precision, options, pin_scales, guard, transpose_weights)
+    return pinned(exported, pipeline, [] if remarks is None else remarks)
 
 
 def pinned(exported: Exported, pipeline: Pipeline, remarks: list[Diagnostic], target: str = "4weeks") -> Exported:

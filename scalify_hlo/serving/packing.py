@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import attributes_of
+from scalify_hlo.engine.selection import TRANSPOSED, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_float
@@ -19,6 +19,8 @@ from scalify_hlo.types import LARGEST
 
 # Metadata of a packed file: `scale.<name>` is the scale of an array, as a number or JSON-like nested list.
 SCALE_PREFIX = "scale."
+# And `transposed.<name>` says that the array is the transpose of the weight.
+TRANSPOSED_PREFIX = "transposed."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Packed:
     tensors: by the argument's name; what is pinned in the argument's type, anything else as it was given.
     scales: of those that are pinned. saturated: how many elements of each were beyond the type's range.
     bytes_before, bytes_after: of all tensors; before in bf16, the usual form, where they are floats.
+    transposed: names of matrices that the module takes transposed.
     """
 
     tensors: dict[str, Array]
@@ -35,11 +38,13 @@ class Packed:
     saturated: dict[str, int]
     bytes_before: int
     bytes_after: int
+    transposed: frozenset[str] = frozenset()
 
     @property
     def metadata(self) -> dict[str, str]:
         """What has to be stored beside the tensors so that `unpack` can give the values back."""
-        return {SCALE_PREFIX + name: repr(np.asarray(scale).tolist()) for name, scale in self.scales.items()}
+        scales = {SCALE_PREFIX + name: repr(np.asarray(scale).tolist()) for name, scale in self.scales.items()}
+        return scales | {TRANSPOSED_PREFIX + name: "true" for name in sorted(self.transposed)}
 
 
 def pinned_arguments(module: ir.Module) -> dict[int, Array]:
@@ -74,12 +79,13 @@ def pack(module: ir.Module, weights: Mapping[str, Array], where: str = "weights"
     arguments = entry_signature(module).arguments
     scales = pinned_arguments(module)
     found = match(arguments, weights, where)
+    turned = {i for i, own in enumerate(_argument_attributes(module)) if TRANSPOSED in own}
     problems = [
         Diagnostic(
             f"array '{name}' is {list(weights[name].shape)}, argument {arguments[i].name} a {arguments[i]}", where
         )
         for i, name in found.items()
-        if weights[name].shape != arguments[i].shape
+        if weights[name].shape != (arguments[i].shape[::-1] if i in turned else arguments[i].shape)
     ]
     problems += [
         Diagnostic(f"no array for the weight '{arguments[i].name}'", where)
@@ -94,15 +100,16 @@ def pack(module: ir.Module, weights: Mapping[str, Array], where: str = "weights"
         spec, value = arguments[i], np.asarray(weights[name])
         before += value.size * (2 if is_float(ELEMENT_TYPES.get(value.dtype, "")) else value.dtype.itemsize)
         if i in scales:
-            tensors[spec.name], beyond = _data(value, scales[i], spec)
+            data, beyond = _data(value, scales[i], spec)
+            tensors[spec.name] = np.ascontiguousarray(data.T) if i in turned else data
             if beyond:
                 saturated[spec.name] = beyond
         else:
             tensors[spec.name] = value.astype(spec.dtype)
     after = sum(array.nbytes for array in tensors.values()) + 4 * sum(np.size(scales[i]) for i in found if i in scales)
-    return Packed(
-        tensors, {arguments[i].name: scale for i, scale in scales.items() if i in found}, saturated, before, after
-    )
+    used = {arguments[i].name: scale for i, scale in scales.items() if i in found}
+    names = frozenset(arguments[i].name for i in turned & found.keys())
+    return Packed(tensors, used, saturated, before, after, names)
 
 
 def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[str, Array]:
@@ -117,7 +124,7 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
             scale = np.asarray(_parsed(text), np.float32)
         except ValueError:
             raise ScalifyError(f"the scale of '{name}' in the file's metadata is no number: {text[:40]}") from None
-        values[name] = data.astype(np.float32) * scale
+        values[name] = (data.T if TRANSPOSED_PREFIX + name in metadata else data).astype(np.float32) * scale
     return values
 
 

@@ -191,3 +191,8 @@ def test_stages_are_told_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(progress.time, "monotonic", lambda clock=clock: next(clock))
         assert progress.Stages("c").run("work", lambda: 3) == 3
         assert stream.getvalue().endswith(shown) and bool(stream.getvalue()) == bool(shown)
+
+
+def test_transposed_weights_are_those_of_a_pinned_module(opt: Run):
+    """What it does with them: tests/passes/test_store_weights.py."""
+    assert "give --pin-scales=FILE" in opt("--transpose-weights", stdin=PROGRAM).error_line()

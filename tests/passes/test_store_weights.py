@@ -19,7 +19,8 @@ from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.scales_file import channel_scales, read_scales, split_scales
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serving.calibration import Calibration
-from scalify_hlo.serving.packing import pack
+from scalify_hlo.serving.exported import pin_exported
+from scalify_hlo.serving.packing import pack, unpack
 
 RNG = np.random.default_rng(0)
 D = 16
@@ -165,3 +166,22 @@ def test_arguments_without_names_are_pinned(tmp_path: pathlib.Path) -> None:
     arguments = entry_signature(module).arguments
     assert [spec.name for spec in arguments] == ["arg0", "arg1", "arg2", "arg3"]
     assert [spec.element_type for spec in arguments] == ["f8E4M3FN"] * 3 + ["f32"]
+
+
+def test_weights_are_handed_over_as_products_read_them(tmp_path: pathlib.Path) -> None:
+    """`x @ w` from the transpose of w: the same results, from packed weights and back."""
+    _, _, plain, _ = served("dense", tmp_path)
+    function, w = PROGRAMS["dense"]
+    w = {key: np.float32(value) for key, value in w.items()}
+    exported = jax.export.export(jax.jit(function))(w, normal(8, D))
+    turned = pin_exported(exported, str(tmp_path / "scales.json"), precision="fp8", transpose_weights=True)
+    module = ir.Module.parse(turned.mlir_module(), context=make_context())
+    packed = pack(module, {f"w['{key}']": value for key, value in w.items()})
+    # b is used as its transpose already, and c is the head, whose product is in f16.
+    assert packed.transposed == {"w['a']"}
+    x = np.float32(np.random.default_rng(7).standard_normal((8, D)))
+    got = turned.call({key: packed.tensors[f"w['{key}']"] for key in w}, x)
+    assert error(np.asarray(got), np.asarray(function(w, x))) < 0.12 and plain.shape == got.shape
+    back = unpack(packed.tensors, packed.metadata)["w['a']"]
+    assert np.abs(back - w["a"]).max() <= 2.0**-4 * np.abs(w["a"]).max()
+    assert error(back[:, -1], w["a"][:, -1]) < 0.05  # each column by its own scale
