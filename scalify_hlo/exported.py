@@ -35,7 +35,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.frontend.dependence import is_float
 from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify
+from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify, passes_for_devices
 from scalify_hlo.rewrite import scalify_in_place
 from scalify_hlo.types import tensor_info
 
@@ -119,7 +119,7 @@ def scalify_exported(
         if any(shapes.values()):
             options = dataclasses.replace(options, result_scales="shaped")
         scalify_in_place(module, dataclasses.replace(options, args="none"), remarks)
-        for each in after:
+        for each in (*after, *passes_for_devices(precision)):
             each.apply(module, notes)
         result_shapes = _paired_results(public_function(module), len(exported.ordered_effects), len(exported.out_avals))
         artifact = stablehlo.serialize_portable_artifact(module, _version(), allow_other_dialects=True)

@@ -17,8 +17,8 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @functools.cache
-def _process() -> "subprocess.Popen[str]":
-    flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
+def _process(devices: int) -> "subprocess.Popen[str]":
+    flags = os.environ.get("XLA_FLAGS", "") + f" --xla_force_host_platform_device_count={devices}"
     path = os.pathsep.join([_ROOT, *filter(None, sys.path)])
     environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": path}
     process = subprocess.Popen(
@@ -33,15 +33,15 @@ def _process() -> "subprocess.Popen[str]":
     return process
 
 
-def run(program: str) -> None:
-    """Run a Python program. Raises AssertionError with its traceback where it raises."""
-    process = _process()
+def run(program: str, devices: int = 4) -> None:
+    """Run a Python program on some number of devices. Raises AssertionError with its traceback where it raises."""
+    process = _process(devices)
     assert process.stdin is not None and process.stdout is not None
     print(json.dumps(textwrap.dedent(program)), file=process.stdin, flush=True)
     answer = process.stdout.readline()
     if not answer:
         _process.cache_clear()
-    assert answer, f"the process with four devices ended with status {process.wait()}"
+    assert answer, f"the process with {devices} devices ended with status {process.wait()}"
     failure = json.loads(answer)
     assert failure is None, failure[-3000:]
 

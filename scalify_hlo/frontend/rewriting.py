@@ -18,6 +18,7 @@ from scalify_hlo.engine.devices import same_on_every_device
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
+from scalify_hlo.module.carriers import SHARDING, declared_sharding
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, replica_groups
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.widen_dots import WidenDots
@@ -72,9 +73,44 @@ def rewritten_module(
     shapes = shapes_of_scales(ctx.avals_in, interface.inputs)
     module = _module_of(ctx, jaxpr, effects, interface, shapes, _everywhere(ctx, operands, interface.inputs))
     rewrite(module, options, interface)
+    if devices_of(ctx) > 1:
+        sum_parts(module, interface, operands)
     if tuple(ctx.module_context.platforms) == ("cpu",):
         WidenDots().apply(module, [])
     return module
+
+
+def devices_of(ctx: Any) -> int:
+    """How many devices the program that is being lowered is partitioned over."""
+    return getattr(ctx.module_context.axis_context, "num_devices", 1) or 1
+
+
+def sum_parts(module: Any, interface: Interface, operands: Sequence[Any]) -> None:
+    """Run the passes for partitioned modules on a rewritten one, with what is known of the operands' shardings."""
+    from scalify_hlo.passes.precision_pipeline import passes_for_devices
+
+    main = public_function(module)
+    arguments = main.regions[0].blocks[0].arguments
+    first = len(arguments) - len(operands)
+    given = list(ir.ArrayAttr(main.attributes["arg_attrs"])) if "arg_attrs" in main.attributes else None
+    attributes = given or [ir.DictAttr.get({})] * len(arguments)
+    known = [None] * first + [declared_sharding(x) if isinstance(x, ir.Value) else None for x in operands]
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [
+            own if sharding is None
+            else ir.DictAttr.get({named.name: named.attr for named in ir.DictAttr(own)} | {SHARDING: sharding})
+            for own, sharding in zip(attributes, known, strict=True)
+        ]
+    )  # fmt: skip
+    told: list[Diagnostic] = []
+    for each in passes_for_devices(interface.precision):
+        each.apply(module, told)
+    if given is None:
+        del main.attributes["arg_attrs"]
+    else:
+        main.attributes["arg_attrs"] = ir.ArrayAttr.get(given)
+    for remark in told:
+        _log.info("%s", remark)
 
 
 def result_signature(module: Any) -> tuple[list[Any], list[str]]:

@@ -167,6 +167,18 @@ def sharding_of(value: ir.Value) -> ir.Attribute | None:
     return next((named.attr for named in attributes if named.name == SHARDING), None)
 
 
+def declared_sharding(value: ir.Value) -> ir.Attribute | None:
+    """The sharding that a value is declared to have, before conversions too: they keep it."""
+    while isinstance(value, ir.OpResult) and sharding_of(value) is None:
+        op = value.owner.operation
+        if op.name == _CONSTRAINT:
+            return op.attributes["sharding"]
+        if op.name != "stablehlo.convert":
+            return None
+        value = op.operands[0]
+    return sharding_of(value)
+
+
 def _may_take(value: ir.Value, sharding: ir.Attribute) -> bool:
     """Whether the operation that makes a value may be given its sharding: no other one is asked for."""
     if not isinstance(value, ir.OpResult) or not isinstance(value.type, ir.RankedTensorType):

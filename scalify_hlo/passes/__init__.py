@@ -10,6 +10,7 @@ from scalify_hlo.passes.fold_scales import FoldScales
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.instrument import Instrument
+from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.passes.size import Sizes
@@ -26,6 +27,7 @@ __all__ = [
     "FoldScales",
     "Instrument",
     "LiftWeights",
+    "PartialSums",
     "Pass",
     "PinScales",
     "Scalify",
@@ -47,6 +49,7 @@ PASSES: dict[str, type[Pass]] = {
         StoreWeights,
         EmbedWeights,
         PinScales,
+        PartialSums,
         FoldScales,
         WidenDots,
         Instrument,

@@ -12,6 +12,7 @@ from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.option_text import parse_options
+from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.scalify import Scalify
@@ -58,6 +59,11 @@ def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
     return (StoreWeights(format=_weight_format(chosen)), EmbedWeights()) if chosen.fp8_products else ()
 
 
+def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
+    """The passes to run after all others on a module that may be partitioned over devices."""
+    return (PartialSums(reductions="" if precision is None else parse_precision(precision).reductions),)
+
+
 def precision_pipeline(
     precision: Precision | None,
     options: ScalifyOptions = ScalifyOptions(),
@@ -82,7 +88,7 @@ def precision_pipeline(
         )
         serving = (*serving, PinScales(file=pin_scales, guard=guard))
     lifting = (LiftWeights(),) if any(isinstance(each, EmbedWeights) for each in serving) else ()
-    return Pipeline((*lifting, *before, Scalify(**vars(options)), *after, *serving))
+    return Pipeline((*lifting, *before, Scalify(**vars(options)), *after, *serving, *passes_for_devices(precision)))
 
 
 def _for_target(chosen: PrecisionPolicy) -> PrecisionPolicy:

@@ -10,8 +10,8 @@ PRELUDE = """
 import jax, jax.numpy as jnp, numpy as np, scalify_hlo as sc
 from jax import export
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
-assert jax.device_count() == 4
-mesh = jax.make_mesh((4,), ("i",), axis_types=(AxisType.Auto,))
+assert jax.device_count() >= 4
+mesh = jax.make_mesh((4,), ("i",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4])
 X = np.float32(np.random.default_rng(0).standard_normal((8, 16)))
 W = np.float32(np.random.default_rng(1).standard_normal((16, 4)))
 def pair(x, scale, spec):
@@ -20,8 +20,8 @@ def pair(x, scale, spec):
 """
 
 
-def run(program):
-    four_devices.run(PRELUDE + textwrap.dedent(program))
+def run(program, devices=4):
+    four_devices.run(PRELUDE + textwrap.dedent(program), devices)
 
 
 def test_sharded_arguments():
@@ -249,11 +249,12 @@ def test_trees_of_shardings_fit_scaled_arrays():
     """)
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("count", [4, 8])
 @pytest.mark.parametrize("collective", ["psum", "psum_scatter"])
 def test_sums_over_devices_in_f16_cannot_overflow(collective, count):
     """All devices hold the largest number of one sign: without the division before the sum it would be infinite."""
-    run(f"""
+    run(
+        f"""
     mesh = jax.make_mesh(({count},), ("i",), axis_types=(AxisType.Auto,), devices=jax.devices()[:{count}])
     options = dict(scatter_dimension=0, tiled=True) if {collective!r} == "psum_scatter" else dict()
     local = lambda x: jax.lax.{collective}(x, "i", **options)
@@ -262,7 +263,9 @@ def test_sums_over_devices_in_f16_cannot_overflow(collective, count):
     y = sc.scalify(mapped)(x)
     assert y.data.dtype == jnp.float16 and np.isfinite(np.asarray(y.data)).all()
     np.testing.assert_array_equal(np.asarray(y, np.float32), np.float32(65504 / 8 * {count}))
-    """)
+    """,
+        devices=8,
+    )
 
 
 @pytest.mark.parametrize(("precision", "element"), [("fp16", "f16"), ("fp16 reductions=f32", "f32"), ("bf16", "bf16")])

@@ -1,0 +1,54 @@
+"""Products cut along their contracting dimensions: the sums over devices, on eight virtual CPU devices."""
+
+import textwrap
+
+import pytest
+
+from tests.frontend.test_devices import run
+
+PROGRAM = """
+mesh = jax.make_mesh((2, 2), ("d", "t"), axis_types=(AxisType.Auto,) * 2)
+ns = lambda *spec: NamedSharding(mesh, P(*spec))
+rng = np.random.default_rng(0)
+normal = lambda *shape: np.float32(rng.standard_normal(shape))
+def step(w, x):
+    def loss(w):
+        h = jnp.tanh(x @ w["a"] + x @ w["b"])  # the gradient of a layer before would sum two products
+        h = jax.lax.with_sharding_constraint(h, ns("d", "t"))
+        y = x + h @ w["c"]
+        y = jax.lax.with_sharding_constraint(y, ns("d"))
+        return jnp.mean((y @ w["e"]) ** 2)
+    value, g = jax.value_and_grad(loss)(w)
+    return jax.tree.map(lambda w, g: w - 0.125 * g, w, g), value
+w = {"a": normal(32, 64) / 8, "b": normal(32, 64) / 8, "c": normal(64, 32) / 8, "e": normal(32, 16) / 8}
+x = normal(64, 32)
+specs = {"a": ns(None, "t"), "b": ns(None, "t"), "c": ns("t"), "e": ns("d")}
+"""
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [(None, 1e-5), ("fp16", 2e-3), ("bf16", 1e-2), ("fp8", 0.1)])
+def test_the_step_is_the_one_of_a_single_device(precision, tolerance):
+    """Tensor and data parallel at once, one weight sharded as its gradient is to be."""
+    run(f"""{textwrap.indent(PROGRAM, "    ")}
+    single = sc.scalify(step, precision={precision!r})
+    state = single.stored(sc.as_scaled_array(w), sc.as_scaled_array(x))[0]
+    expected, value = single(state, sc.as_scaled_array(x))
+    sharded = sc.scalify(step, precision={precision!r}, in_shardings=(specs, ns("d")), out_shardings=(specs, ns()))
+    text = sharded.lower(state, sc.as_scaled_array(x)).as_text()
+    assert text.count("unreduced") >= 3, text.count("unreduced")
+    got, again = sharded(state, sc.as_scaled_array(x))
+    np.testing.assert_allclose(np.asarray(again), np.asarray(value), rtol={tolerance})
+    for name in w:
+        change = np.asarray(expected[name], np.float64) - w[name]
+        error = np.asarray(got[name], np.float64) - np.asarray(expected[name], np.float64)
+        assert got[name].dtype == expected[name].dtype
+        assert np.sqrt(np.mean(error**2)) <= {tolerance} * np.sqrt(np.mean(change**2)), name
+    """)
+
+
+def test_what_is_not_partitioned_is_left_alone():
+    run("""
+    product = sc.scalify(lambda x, y: x @ y, precision="fp16")
+    x, y = sc.as_scaled_array(np.ones((8, 16), np.float32)), sc.as_scaled_array(np.ones((16, 8), np.float32))
+    assert "sdy." not in product.lower(x, y).as_text()
+    """)
