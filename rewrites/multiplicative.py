@@ -124,7 +124,8 @@ def _is_summed(value: ir.Value) -> bool:
 
 
 # (s x)^2 = s^2 x^2
-@rule("chlo.square", family="multiplicative", law="(s x)^2 = s^2 x^2", scale="s^2", shaped=True)
+@rule("chlo.square", family="multiplicative", law="(s x)^2 = s^2 x^2", scale="s^2", shaped=True,
+      note="of real numbers: written as a product first")  # fmt: skip
 def square(r: OpRewrite) -> None:
     x = with_headroom(r, r.scaled(0))
     r.set_operand(0, x.data)

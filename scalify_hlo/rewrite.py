@@ -13,6 +13,7 @@ from scalify_hlo.emit.scatter_factors import move_factors_to_updates
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.functions import FunctionTable
 from scalify_hlo.engine.inlining import inline_loop_bodies
+from scalify_hlo.engine.normal_form import write_as_products
 from scalify_hlo.engine.preconditions import check_preconditions
 from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.engine.selection import is_rewritten, select_arguments
@@ -98,6 +99,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         table = FunctionTable(module, options, narrow=survey.narrow)
         if not any(selection.scaled) and not table.contains_marker(function):
             return
+        write_as_products(survey.squares)
         has_layouts = fold_layouts(module)
         inline_loop_bodies(module, survey)
         if options.statistics == "f32" and survey.narrow:

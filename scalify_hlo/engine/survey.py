@@ -4,6 +4,7 @@ import collections
 import dataclasses
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.normal_form import SQUARE
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
@@ -26,11 +27,13 @@ class Survey:
     calls_in_loops: the calls inside loops, of all functions.
     scatters: there is a scatter.
     several_devices: there is per-device code, or an operation between devices.
+    squares: operations that the normal form has not (see scalify_hlo.engine.normal_form).
     """
 
     narrow: bool = False
     scatters: bool = False
     several_devices: bool = False
+    squares: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     uses: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter[str])
     calls_in_loops: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
 
@@ -45,6 +48,8 @@ class Survey:
 
     def _visit(self, op: ir.Operation, in_loop: bool) -> None:
         name = op.name
+        if name == SQUARE:
+            self.squares.append(op)
         if name in _FOLLOWING:
             return
         if not self.narrow:

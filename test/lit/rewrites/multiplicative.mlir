@@ -41,7 +41,7 @@ func.func public @cbrt_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 // CHECK-LABEL: func.func public @chlo_square(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = chlo.square %[[VARG0]] : tensor<3x4xf32> -> tensor<3x4xf32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG0]] : tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
 // CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
@@ -55,7 +55,7 @@ func.func public @chlo_square(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 // CHECK-LABEL: func.func public @chlo_square_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = chlo.square %[[VARG0]] : tensor<3x4xf16> -> tensor<3x4xf16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG0]] : tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
 // CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>

@@ -1,0 +1,34 @@
+"""One form for programs that come in by different doors.
+
+JAX exports StableHLO alone, and hands `scalify` CHLO besides: `jnp.square` is a product there, and an operation of its
+own here. What is looked for in a program, a normalisation or an average of squares, is written in StableHLO; functions
+that legalisation writes out as polynomials (erf) are looked for in either form (scalify_hlo.recognition.expansions).
+"""
+
+from collections.abc import Iterable
+
+from scalify_hlo.analysis.calls import walk
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
+
+SQUARE = "chlo.square"
+
+
+def to_normal_form(module: ir.Module) -> None:
+    """Write squares as products, in place."""
+    write_as_products([op for op in walk(module.operation) if op.name == SQUARE])
+
+
+def write_as_products(squares: Iterable[ir.Operation]) -> None:
+    """Replace squares of real numbers; that of a complex one is no product of two equal factors to XLA."""
+    for op in squares:
+        (operand,) = op.operands
+        if tensor_info(operand.type).is_complex:
+            continue
+        attributes = {named.name: named.attr for named in op.attributes}
+        product = ir.Operation.create(
+            "stablehlo.multiply", [op.results[0].type], [operand, operand], attributes, loc=op.location,
+            ip=ir.InsertionPoint(op),
+        )  # fmt: skip
+        op.results[0].replace_all_uses_with(product.results[0])
+        op.erase()

@@ -1,0 +1,116 @@
+"""The same program gets the same scales by whatever door it comes in, and in whatever spelling."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from scalify_hlo import ScaledArray, ScalifyOptions, rewrite_module, scalify, scalify_exported
+from scalify_hlo.execution.modules import as_module
+from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.io.opt_driver import OptDriver, OptSettings
+from scalify_hlo.io.serialization import Program
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from tests.support import Rewritten, Split, run_on_xla
+
+X, W = (16, 32), (32, 24)
+# Scales of the arguments, far from each other, and data that suit them.
+SCALES = 2.0**3, 2.0**-5
+
+
+def _norm(square: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        centred = x - x.mean(-1, keepdims=True)
+        return centred * jax.lax.rsqrt(square(centred).mean(-1, keepdims=True) + 1e-5)
+
+    return function
+
+
+def _norm_by_var(x: Any) -> Any:
+    return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(jnp.var(x, -1, keepdims=True) + 1e-5)
+
+
+SQUARES: dict[str, Callable[[Any], Any]] = {"jnp.square": jnp.square, "x * x": lambda x: x * x, "x**2": lambda x: x**2}
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    **{f"norm by {name}": _norm(square) for name, square in SQUARES.items()},
+    "norm by jnp.var": _norm_by_var,
+    "jnp.var": lambda x: jnp.var(x, -1),
+    "gelu": jax.nn.gelu,
+    "gelu by erf": functools.partial(jax.nn.gelu, approximate=False),
+    "softmax": jax.nn.softmax,
+    "silu": jax.nn.silu,
+}
+
+
+def step(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """The function of a product, and the product's gradients through it."""
+
+    def both(x: Any, w: Any) -> Any:
+        result, pullback = jax.vjp(lambda x, w: function(x @ w), x, w)
+        return result, *pullback(jnp.ones_like(result) * x.mean())
+
+    return both
+
+
+def arguments() -> list[np.ndarray[Any, Any]]:
+    generator = np.random.default_rng(0)
+    return [generator.standard_normal(shape).astype(np.float32) for shape in (X, W)]
+
+
+def by_scalify(function: Callable[..., Any], precision: Any = None) -> list[float]:
+    scaled = [ScaledArray(jnp.asarray(a), jnp.float32(s)) for a, s in zip(arguments(), SCALES, strict=True)]
+    return [float(each.scale) for each in scalify(function, precision=precision)(*scaled)]
+
+
+def by_export(function: Callable[..., Any], precision: Any = None) -> list[float]:
+    specs = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in (X, W)]
+    exported = scalify_exported(jax.export.export(jax.jit(function))(*specs), precision=precision)
+    scaled = [ScaledArray(jnp.asarray(a), jnp.float32(s)) for a, s in zip(arguments(), SCALES, strict=True)]
+    return [float(each.scale) for each in exported.call(*scaled)]
+
+
+def by_text(function: Callable[..., Any], rewrite: Callable[[str], str], *, lowered: bool) -> list[float]:
+    """What `rewrite` makes of StableHLO (exported), or of StableHLO with CHLO (lowered)."""
+    specs = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in (X, W)]
+    jitted = jax.jit(function)
+    text = jitted.lower(*specs).as_text() if lowered else jax.export.export(jitted)(*specs).mlir_module()
+    rewritten = rewrite(text)
+    program = Rewritten(rewritten, entry_signature(as_module(text)), entry_signature(as_module(rewritten)))
+    splits = [Split(a, np.asarray(s, np.float32)) for a, s in zip(arguments(), SCALES, strict=True)]
+    return [float(each.scale) for each in program.run(splits, run_on_xla) if each.scale is not None]
+
+
+def by_command(text: str) -> str:
+    driver = OptDriver(precision_pipeline(None), OptSettings(emit="text"))
+    done = driver.process(Program(text.encode(), "text", "in"))
+    assert not done.failed and done.data is not None
+    return done.data.decode()
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_door_chooses_the_same_scales(name: str):
+    function = step(FUNCTIONS[name])
+    expected = by_text(function, rewrite_module, lowered=False)
+    assert len(expected) == 3
+    assert by_text(function, by_command, lowered=True) == expected
+    assert by_scalify(function) == expected
+    assert by_export(function) == expected
+
+
+@pytest.mark.parametrize("name", [f"norm by {name}" for name in SQUARES])
+def test_every_spelling_of_a_normalisation_has_the_same_scales(name: str):
+    text = jax.jit(step(FUNCTIONS[name])).lower(*arguments()).as_text()
+    rewritten = rewrite_module(text, ScalifyOptions(print_rules=True))
+    assert "normalisation" in rewritten
+    ours, theirs = (by_text(step(FUNCTIONS[n]), rewrite_module, lowered=True) for n in (name, "norm by x * x"))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_scalify_and_an_export_choose_the_same_in_a_precision(precision: str):
+    function = step(FUNCTIONS["norm by jnp.square"])
+    assert by_scalify(function, precision) == by_export(function, precision)
