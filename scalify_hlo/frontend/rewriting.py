@@ -207,7 +207,8 @@ def shapes_of_scales(avals: Sequence[Any], scaled: Sequence[bool]) -> list[tuple
 def rewrite(module: Any, options: ScalifyOptions, interface: Interface) -> None:
     """Rewrite a module in place by the engine, with the passes of a precision around it.
 
-    What the engine remarks goes to the log as warnings, what the passes tell of their work as information.
+    What the engine remarks goes to the log as warnings, what the passes tell of their work as information (and as
+    warnings what they could not do).
     """
     from scalify_hlo.passes.precision_pipeline import passes_around_scalify
     from scalify_hlo.rewrite import scalify_in_place
@@ -238,7 +239,7 @@ def rewrite(module: Any, options: ScalifyOptions, interface: Interface) -> None:
     precision = interface.precision or "as written"
     _log.log(level, "scalify(%s): rewritten for precision %s in %.2f s", interface.function, precision, seconds)
     for remark in told:
-        _log.info("%s", remark)
+        _log.log(logging.WARNING if remark.severity == "warning" else logging.INFO, "%s", remark)
     for remark in remarks:
         _log.warning("%s", remark)
 

@@ -26,8 +26,7 @@ _NARROW = {"f16": "float16", "bf16": "bfloat16"}
 def stored_types(jaxpr: Any, names: Sequence[str], precision: PrecisionPolicy) -> tuple[list[str], list[str]]:
     """NumPy names of the element types of a jaxpr's inputs and results.
 
-    names: of the inputs, for the policy's patterns. Raises ScalifyError where the state is to change its type and
-    the jaxpr has none, and for patterns that match no input.
+    names: of the inputs, for the policy's patterns. Raises ScalifyError for patterns that match no input.
     """
     own = [str(aval.dtype) for aval in jaxpr.in_avals], [str(aval.dtype) for aval in jaxpr.out_avals]
     if not precision.changes_state:

@@ -71,8 +71,7 @@ class Cast(Pass):
         return policy(self.precision, **{name: getattr(self, name) for name in names})
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
-        """Retypes `module` in place. Raises ScalifyError for unknown types and names, and where state is to change
-        type in a module that has none."""
+        """Retypes `module` in place. Raises ScalifyError for unknown types and names."""
         chosen = self.policy()
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             main = public_function(module)
@@ -80,7 +79,7 @@ class Cast(Pass):
                 raise ScalifyError(f"{self.name}: this program carries data * scale already: cast the original")
             unshare(module)
             calls = CallGraph(module)
-            state = self._state(module, main, chosen)
+            state = self._state(module, main)
             retyper = Retyper(calls, chosen, state, self._kept(calls))
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
@@ -99,7 +98,7 @@ class Cast(Pass):
             main = public_function(module)
             fold_layouts(module)
             unshare(module)
-            state = self._state(module, main, chosen)
+            state = self._state(module, main)
             body = main.regions[0].blocks[0]
             arguments = [tensor_info(value.type).element for value in body.arguments]
             results = [tensor_info(value.type).element for value in terminator(body).operands]
@@ -109,7 +108,7 @@ class Cast(Pass):
                 arguments[argument] = _state_type(argument, state, chosen)
             return arguments, results
 
-    def _state(self, module: ir.Module, main: ir.Operation, chosen: PrecisionPolicy) -> UpdateRegion:
+    def _state(self, module: ir.Module, main: ir.Operation) -> UpdateRegion:
         """The optimiser's region, with the arguments that names make parameters or moments."""
         name = ir.StringAttr(main.attributes["sym_name"]).value
         region = find_update(module, name)
@@ -133,11 +132,6 @@ class Cast(Pass):
                 region.weights -= floats
         if not region.trains and region.parameters and not region.moments:  # named weights
             region.weights, region.parameters = region.weights | region.parameters, set()
-        if chosen.changes_state and region.trains and not region.parameters | region.moments:
-            raise ScalifyError(
-                f"{self.name}: the state is to change its type, but no argument is updated by a backward pass: export "
-                "a whole training step, or name the parameters with parameter-names"
-            )
         return region
 
     def _kept(self, calls: CallGraph) -> set[ir.Value]:
@@ -219,4 +213,8 @@ def _remarks(name: str, main: ir.Operation, state: UpdateRegion, chosen: Precisi
             continue
         elements = sum(tensor_info(arguments[i].type).size for i in indices)
         lines.append(f"{name}: {len(indices)} {kind} ({elements} elements) in {element}")
-    return [Diagnostic(line, "", "remark") for line in lines]
+    remarks = [Diagnostic(line, "", "remark") for line in lines]
+    if chosen.changes_state and state.trains and not state.parameters | state.moments:
+        kept = "no result is an update of an argument: arguments keep their types; parameter-names names some"
+        remarks.append(Diagnostic(f"{name}: {kept}", "", "warning"))
+    return remarks

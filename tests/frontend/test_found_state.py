@@ -65,3 +65,22 @@ def test_updates_in_loops(step: Callable[..., Any]) -> None:
     for mine, right in zip(sc.tree.leaves(found), jax.tree.leaves(state), strict=True):
         value = np.asarray(mine, np.float32)
         assert np.linalg.norm(value - right) < 0.15 * np.linalg.norm(right)
+
+
+@pytest.mark.parametrize("precision", ["fp16-state", "fp8-fp16-state"])
+def test_gradients_without_an_update(precision: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The optimiser is elsewhere: there is no state to store otherwise, which is said, and the rest is done."""
+
+    def loss(p: _Tree, x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.mean((jnp.tanh(x @ p["a"]) @ p["b"] - y) ** 2)
+
+    state, x, y = _start()
+    run = sc.scalify(jax.value_and_grad(loss), precision=precision)
+    given = run.stored(*sc.as_scaled_array((state["p"], x[0], y[0])))
+    assert {leaf.dtype.name for leaf in sc.tree.leaves(given)} == {"float32"}
+    _, gradients = run(*given)
+    right = jax.grad(loss)(state["p"], x[0], y[0])
+    for mine, other in zip(sc.tree.leaves(gradients), jax.tree.leaves(right), strict=True):
+        assert np.linalg.norm(np.asarray(mine, np.float32) - other) < 0.1 * np.linalg.norm(other)
+    assert "f16" in run.lower(*given).as_text()
+    assert "no result is an update of an argument" in caplog.text
