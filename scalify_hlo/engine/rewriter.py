@@ -185,11 +185,13 @@ class Rewriter:
         name = op.name
         if inputs is None:
             if not self._reached(op, name):
-                return None
+                return
             inputs = empty_inputs(len(operands))
         elif len(op.results) == 1 and tensor_info(op.results[0].type).is_empty and not len(op.regions):
-            # Computed on data as it stands: without elements it fits every scale.
-            return self.define(op.results[0], ScaledValue(op.results[0], ONE, indifferent=True))
+            # Computed on data as it stands: without elements it fits every scale. Predicates and integers have none.
+            if tensor_info(op.results[0].type).carries_scale:
+                self.define(op.results[0], ScaledValue(op.results[0], ONE, indifferent=True))
+            return
         rewrite = OpRewrite(self, op, name, inputs)
         # Looked at before: the rule may erase the operation.
         result = op.results[0] if self._has_layouts and len(op.results) == 1 else None
@@ -213,7 +215,7 @@ class Rewriter:
                 self.laid_out(replaced.data, sharding)
         if self._leaves_traces:
             self._leave_behind(rewrite, rule.family if rule else "unscaled")
-        return None
+        return
 
     def laid_out(self, data: ir.Value, sharding: ir.Attribute) -> ir.Value | None:
         """Data that take the place of a result, laid out over devices as that was to be; None if they cannot be."""

@@ -203,7 +203,7 @@ def load_exported(program: Program) -> Any:
     import jax.export
 
     try:
-        return jax.export.deserialize(bytearray(program.data))
+        exported = jax.export.deserialize(bytearray(program.data))
     except Exception as error:  # noqa: BLE001 - see _module_of_exported; ValueError for types not registered here
         hint = ""
         if "unregistered" in str(error):
@@ -212,6 +212,10 @@ def load_exported(program: Program) -> Any:
                 "or ask for the module alone (--emit=artifact)"
             )
         raise _unreadable(program.name, f"{_broken(program)}: {error}{hint}") from None
+    kept, inputs = list(exported.module_kept_var_idx), len(exported.in_avals)
+    if kept != sorted(set(kept)) or not set(kept) <= set(range(inputs)):
+        raise _unreadable(program.name, f"{_broken(program)}: its module takes inputs {kept} of {inputs}")
+    return exported
 
 
 def split_text(program: Program) -> list[Program]:

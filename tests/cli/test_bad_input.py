@@ -1,5 +1,6 @@
 """Input that cannot be processed: one line that says where and what, a status that is not 0, no output."""
 
+import dataclasses
 import pathlib
 import random
 import re
@@ -8,6 +9,7 @@ import sys
 
 import pytest
 
+from scalify_hlo.errors import ScalifyError
 from tests.cli.conftest import PROGRAM, Run, opt_process, without_excerpts
 
 ONE_DIAGNOSTIC = re.compile(r"[^:]+:\d+:\d+: error: .+")
@@ -271,3 +273,17 @@ def test_a_damaged_module_inside_an_exported(exported: bytes):
         result = opt_process(stdin=damaged)
         assert result.status in (0, 1), result.stderr
         assert "internal error" not in result.stderr
+
+
+def test_an_exported_whose_module_takes_inputs_that_there_are_not(monkeypatch: pytest.MonkeyPatch, exported: bytes):
+    """IndexError: the numbers are read from the file."""
+    import jax.export
+
+    from scalify_hlo.io.serialization import load_exported, recognise
+
+    good = jax.export.deserialize(bytearray(exported))
+    for kept in ((0, 1, 8), (1, 0, 2), (0, 0, 1), (-1, 0, 1)):
+        wrong = dataclasses.replace(good, module_kept_var_idx=kept)
+        monkeypatch.setattr(jax.export, "deserialize", lambda _, wrong=wrong: wrong)
+        with pytest.raises(ScalifyError, match="its module takes inputs"):
+            load_exported(recognise(exported, "in"))

@@ -51,6 +51,21 @@ def test_the_same_bits_are_exact() -> None:
     assert result.noise == pytest.approx(result.error)
 
 
+def test_a_mask_beyond_the_type_may_be_clipped_to_the_largest_number() -> None:
+    ideal, original = np.array([-1e9, 1.0]), np.array([-np.inf, 1.0], np.float16)
+    assert one(original, np.array([-65504, 1 / 128], np.float16), 128.0, ideal).passed
+    assert not one(original, np.array([-65504, 1.0], np.float16), 1.0, ideal).passed  # less than 2^-8 of it is left
+    assert not one(original, np.array([65504, 1 / 128], np.float16), 128.0, ideal).passed
+
+
+def test_what_a_cast_to_f8_cannot_hold_may_be_saturated() -> None:
+    original = np.array([np.nan, 1.0], ml_dtypes.float8_e4m3fn)
+    ideal = np.array([np.inf, 1.0])
+    saturated = np.array([448.0, 1.0], ml_dtypes.float8_e4m3fn)
+    assert compare([original], [saturated], [ideal], paired=False).passed
+    assert not compare([original], [saturated[::-1]], [ideal], paired=False).passed
+
+
 def test_another_sample_of_the_noise_is_fine() -> None:
     other = (IDEAL - 2 * NOISE[::-1]).astype(np.float32)
     result = one(ORIGINAL, other, 1.0, IDEAL)

@@ -1,0 +1,162 @@
+"""Whether a program still computes what it did: the tolerance of docs/contract.md.
+
+A result that is beyond it may be one that the program itself does not determine: where neighbouring inputs, moved by
+the resolution of their types, give results as far apart (a comparison of what is nearly equal, a quotient by what
+cancels), the original's own noise is measured there too, and the larger one counts.
+"""
+
+import dataclasses
+import pathlib
+import random
+import re
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.errors import ScalifyError
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.compare import Tolerance, compare_results
+from scalify_hlo.execution.element_types import Array, epsilon, is_float_array
+from scalify_hlo.execution.inputs import rewritten_arguments, split_scales, spread_scales
+from scalify_hlo.execution.interpreter import InterpreterError, interpret
+from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
+from scalify_hlo.execution.signature import entry_signature, pair_arguments
+from scalify_hlo.passes.pipeline import parse_pipeline
+from tests.fuzz.jax_programs import Program
+
+_OPTIONS = (
+    ("", 6), ("plain-results=true", 2), ("scale-dtype=e8m0", 1), ("rounding=nearest", 1), ("rounding=up", 1),
+    ("rules=paper", 2), ("recognise=none", 1), ("recognise=blocks", 1), ("statistics=own", 1), ("slack=0", 1),
+    ("vector-scales=false", 1), ("result-scales=shaped scale-dims=all=-1", 1), ("print-rules=true", 1),
+)  # fmt: skip
+_EPS = {np.dtype(t): epsilon(n) for t, n in ((np.float64, "f64"), (np.float32, "f32"), (np.float16, "f16"))}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A program, the pipeline it goes through, the seed of its inputs, and how their scales are chosen."""
+
+    program: Program
+    options: str
+    seed: int
+    scales: Any = "rms"
+
+    @property
+    def pipeline(self) -> str:
+        return f"scalify{{{self.options}}}" if self.options else "scalify"
+
+
+def options_of(program: Program, rng: random.Random) -> str:
+    """Options of the rewriter, varied: one or two of them, and a part of the arguments."""
+    texts, weights = zip(*_OPTIONS, strict=True)
+    chosen = {text for text in rng.choices(texts, weights, k=rng.choice((1, 1, 2))) if text}
+    if len({text.split("=")[0] for text in chosen}) < len(chosen):
+        chosen.pop()
+    if rng.random() < 0.25 and "scale-dims" not in " ".join(chosen):
+        floats = [i for i, a in enumerate(program.arguments) if "float" in a.dtype]
+        some = [str(i) for i in floats if rng.random() < 0.6]
+        chosen.add(f"args={','.join(some) or 'none'}" if len(some) < 2 else f'args="{",".join(some)}"')
+    return " ".join(sorted({*chosen, "on-unsupported=unscale"}))
+
+
+def judge(case: Case) -> str:
+    """ "ok", "refused: why", "wrong: which results", or "error: what and where"."""
+    try:
+        text = case.program.lowered()
+    except Exception as error:  # noqa: BLE001 - of JAX
+        return f"no program: {type(error).__name__}"
+    arrays = [a.array(case.seed) for a in case.program.arguments]
+    with jax.enable_x64(True):
+        try:
+            return _judge(text, arrays, case)
+        except ScalifyError as error:
+            return f"refused: {re.sub(r'[0-9]+', 'N', error.diagnostics[0].message)[:110]}"
+        except Exception as error:  # noqa: BLE001 - what is looked for
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            said = re.sub(r"[0-9]+", "N", str(error))[:80]
+            return f"error: {type(error).__name__} in {pathlib.Path(frame.filename).name}:{frame.name}: {said}"
+
+
+def _judge(text: str, arrays: Sequence[Array], case: Case) -> str:
+    original = ir.Module.parse(text, context=make_context())
+    rewritten = ir.Module.parse(text, context=original.context)
+    parse_pipeline(case.pipeline).run(rewritten, [])
+    with rewritten.context:
+        rewritten.operation.verify()
+        again = rewritten.operation.get_asm(enable_debug_info=False)
+    ir.Module.parse(again, context=original.context)
+    signature, new_signature = entry_signature(original), entry_signature(rewritten)
+    pairings = pair_arguments(signature, new_signature)
+    splits = split_scales(arrays, case.scales, case.seed)
+    shapes = [() if p.scale is None else new_signature.arguments[p.scale].shape for p in pairings]
+    splits = spread_scales(splits, shapes, case.seed)
+    wide = promote_to_f64(original)
+    run = interpret
+    try:
+        first, ideal, got = _three(run, original, wide, rewritten, arrays, splits, pairings, new_signature)
+    except InterpreterError:
+        run = _run_on_xla
+        first, ideal, got = _three(run, original, wide, rewritten, arrays, splits, pairings, new_signature)
+
+    def failing(reference: Sequence[Array]) -> set[int]:
+        compared = compare_results(signature, new_signature, reference, got, ideal, Tolerance())
+        return {i for i, r in enumerate(compared.results) if r.verdict == "wrong"}
+
+    with np.errstate(all="ignore"):
+        wrong = failing(first)
+        for seed in range(4 if wrong else 0):
+            wrong &= failing(run(original, _neighbours(arrays, seed)))
+            if wrong and seed < 2:
+                wrong &= _undetermined(wrong, ideal, run(wide, promote_arrays(_neighbours(arrays, 10 + seed))), got)
+        if wrong and _leaves_f32(case, run, arrays):
+            return "outside: values beyond f32"
+    return f"wrong: results {sorted(wrong)}" if wrong else "ok"
+
+
+def _three(
+    run: Any, original: Any, wide: Any, rewritten: Any, arrays: Any, splits: Any, pairings: Any, signature: Any
+) -> tuple[list[Array], list[Array], list[Array]]:
+    """What the original, the same in f64, and the rewritten program return."""
+    pairs = rewritten_arguments(splits, pairings, signature)
+    return run(original, arrays), run(wide, promote_arrays(arrays)), run(rewritten, pairs)
+
+
+def _leaves_f32(case: Case, run: Any, arrays: Sequence[Array]) -> bool:
+    """Whether a value of a line is beyond what the contract speaks of."""
+    names = tuple(name for line, _ in case.program.lines for name in line)
+    text = dataclasses.replace(case.program, results=names).lowered()
+    wide = promote_to_f64(ir.Module.parse(text, context=make_context()))
+    values = [*run(wide, promote_arrays(arrays)), *arrays]
+    sizes = [np.abs(a.astype(np.complex128)) for a in values]
+    return any(((s > 2.0**100) | ((s > 0) & (s < 2.0**-100)))[np.isfinite(s)].any() for s in sizes)
+
+
+def _neighbours(arrays: Sequence[Array], seed: int) -> list[Array]:
+    """Every float moved by a few units of its last place."""
+    rng = np.random.default_rng(seed)
+    moved: list[Array] = []
+    for array in arrays:
+        if is_float_array(array) or array.dtype.kind == "c":
+            eps = _EPS.get(array.dtype, 2.0**-7 if array.dtype.itemsize == 2 else 2.0**-23)
+            array = (array * (1 + 2 * eps * rng.standard_normal(array.shape))).astype(array.dtype)
+        moved.append(np.asarray(array))
+    return moved
+
+
+def _undetermined(wrong: set[int], ideal: Sequence[Array], near: Sequence[Array], got: Sequence[Array]) -> set[int]:
+    """Results that neighbouring inputs leave where they are."""
+    del got
+    kept: set[int] = set()
+    for i in wrong:
+        same = np.isfinite(ideal[i].astype(np.complex128)) == np.isfinite(near[i].astype(np.complex128))
+        if same.all():
+            kept.add(i)
+    return kept
+
+
+def _run_on_xla(module: ir.Module, arrays: Sequence[Array]) -> list[Array]:
+    return xla.compile(module)(arrays)

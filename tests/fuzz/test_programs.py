@@ -1,0 +1,82 @@
+"""The fuzzer of programs finds what is wrong and makes it small; a sample of its programs; what it has found.
+
+More of them, with a new seed each day: `make nightly`.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from scalify_hlo.rules import registry
+from scalify_hlo.rules.oprewrite import OpRewrite
+from tests.fuzz.jax_programs import Argument, Program, draw
+from tests.fuzz.judge import Case, judge
+from tests.fuzz.programs import case, smaller
+
+X = Argument("a0", (3, 4), "float32")
+
+
+def program(*lines: str, arguments: tuple[Argument, ...] = (X,), results: tuple[str, ...] = ()) -> Program:
+    named = tuple(((f"v{i}",), line) for i, line in enumerate(lines))
+    return Program(arguments, named, results or (f"v{len(lines) - 1}",))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_sample_of_programs(part: int) -> None:
+    """What is not "ok" is refused by JAX, or computes beyond what f32 holds."""
+    for k in range(12 * part, 12 * part + 12):
+        outcome = judge(case(11, k))
+        assert outcome.split(":")[0] in ("ok", "no program", "outside"), f"seed 11, k={k}: {outcome}"
+
+
+def test_programs_are_reproducible_and_varied() -> None:
+    assert draw(3, 5) == draw(3, 5)
+    sources = {draw(3, k).source() for k in range(20)}
+    assert len(sources) > 15
+    assert len({a.dtype for k in range(20) for a in draw(3, k).arguments}) >= 3
+
+
+@pytest.fixture
+def wrong_tanh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that forgets the scale of its operand."""
+    registry.load()
+    monkeypatch.setitem(registry._rules, "stablehlo.tanh", registry.rules()["stablehlo.tanh"])
+
+    @registry.rule("tanh", family="elementwise", law="wrong", scale="s", replace=True)
+    def _wrong(r: OpRewrite) -> None:
+        x = r.scaled(0)
+        r.set_operand(0, x.data)
+        r.result(x.scale)
+
+
+@pytest.mark.usefixtures("wrong_tanh")
+def test_a_wrong_rule_is_found_and_the_program_made_small() -> None:
+    long = program("jnp.tanh(a0)", "jnp.sin(a0)", "v0 @ v0.T + v1.sum()", "v2 * 2 + 1", results=("v3", "v0"))
+    found = Case(long, "on-unsupported=unscale rounding=up", 0)
+    outcome = judge(found)
+    assert outcome.startswith("wrong")
+    small = smaller(found, outcome)
+    assert judge(small).startswith("wrong")
+    assert [expression for _, expression in small.program.lines] == ["jnp.tanh(a0)"] or len(small.program.lines) == 3
+    assert small.options == "on-unsupported=unscale"
+
+
+def test_what_a_program_does_not_determine_is_not_wrong() -> None:
+    """The sign of a difference that cancels in f16."""
+    x = dataclasses.replace(X, dtype="float16")
+    undetermined = program("jnp.sum(a0 * 1.001) - jnp.sum(a0) * 1.001", "jnp.where(v0 > 0, 1.0, 2.0)", arguments=(x,))
+    assert {judge(Case(undetermined, "", seed)) for seed in range(4)} == {"ok"}
+
+
+def test_predicates_without_elements_have_no_scale() -> None:
+    """They were scaled, and what reduced them did not verify."""
+    empty = Argument("a0", (0, 4), "float32")
+    for line in ("jnp.any(a0 * 2, axis=-1)", "jnp.sum(a0 > 1, axis=0)", "jnp.argmax(a0 * 3, axis=1)"):
+        assert judge(Case(program(line, arguments=(empty,)), "", 0)) == "ok", line
+
+
+def test_values_of_arguments() -> None:
+    assert np.isnan(dataclasses.replace(X, shape=(64,), values="special").array(0)).any()
+    assert not dataclasses.replace(X, values="zeros").array(0).any()
+    assert Argument("a1", (3,), "bool").array(0).dtype == np.bool_
