@@ -16,7 +16,7 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.rules.foreign_rules import check_operations, checked, is_foreign
 
 if TYPE_CHECKING:
-    from scalify_hlo.engine.rewriter import OpRewrite
+    from scalify_hlo.rules.oprewrite import OpRewrite
 
 Family = Literal[
     "homogeneous", "multiplicative", "additive", "contraction", "accumulation", "selection", "nonlinear",
