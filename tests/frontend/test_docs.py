@@ -14,7 +14,7 @@ import pytest
 import scalify_hlo as sc
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
-PAGES = ["frontend.md", "extending.md", "precision.md"]
+PAGES = ["frontend.md", "training.md", "extending.md", "precision.md"]
 NOTEBOOKS = ["quickstart.ipynb"]
 
 
