@@ -24,7 +24,7 @@ INPUT is compiled as it is, by XLA's own GPU compiler (the extra [aot]); rewrite
 scalify-opt --scalify --scalify-fp8-dots. Kernels and bytes are those of one execution, a loop's body counted as often
 as it runs; bytes are the sizes of what each kernel reads and writes.
 
-Exit status: 0, or 1 when the module cannot be compiled or --require is not met.
+Exit status: 0, or 1 when the module cannot be compiled, --require is not met or a collective is forbidden.
 """
 
 
@@ -42,6 +42,7 @@ def main(input_path: str, options: LintOptions, json_path: str | None) -> int:
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     program = read_program(input_path)
+    from scalify_hlo.aot.collectives import wide
     from scalify_hlo.aot.compiler import check_available
     from scalify_hlo.aot.lint import LintReport, lint
 
@@ -54,15 +55,23 @@ def main(input_path: str, options: LintOptions, json_path: str | None) -> int:
         write_output(json_path, (json.dumps(_as_json(result), indent=1) + "\n").encode())
     if json_path != "-":
         click.echo(table(result))
+    forbidden: list[Diagnostic] = []
+    if options.forbid_wide_collectives != "none":
+        forbidden = [
+            Diagnostic(f"{c.kind} of {c.size} bytes in {c.element}, wider than {options.forbid_wide_collectives}",
+                       c.source or display_name(input_path))
+            for c in wide(result.collectives, int(options.forbid_wide_collectives[1:]))
+        ]  # fmt: skip
+        report(forbidden)
     if options.require == "none":
-        return 0
+        return 1 if forbidden else 0
     failures = result.failures(options.require)
     report([Diagnostic(f"product {f.index} is no FP8 GEMM: {f.reason}", f.source or display_name(input_path))
             for f in failures])  # fmt: skip
     if not any(product.verdict == "fp8 gemm" for product in result.products):
         report([Diagnostic("the compiled module has no FP8 GEMM at all", display_name(input_path))])
         return 1
-    return 1 if failures else 0
+    return 1 if failures or forbidden else 0
 
 
 def table(result: Any) -> str:
@@ -83,6 +92,12 @@ def table(result: Any) -> str:
         f"memory: {_mebibytes(memory.arguments)} arguments, {_mebibytes(memory.results)} results "
         f"({_mebibytes(memory.aliased)} shared), {_mebibytes(memory.temporary)} temporary",
     ]
+    if result.collectives:
+        lines += ["", "times      bytes  tensors  collective, source"]
+        lines += [f"{c.times:5}  {c.size:9}  {c.tensors:7}  {c.kind} {c.element}  {c.source}".rstrip()
+                  for c in result.collectives]  # fmt: skip
+        moved = sum(c.size * c.times for c in result.collectives)
+        lines.append(f"{moved:,} bytes between devices, per device and execution")
     return "\n".join(lines)
 
 

@@ -16,6 +16,8 @@ import time
 from collections.abc import Generator
 from typing import Any, Literal
 
+import numpy as np
+
 from scalify_hlo.aot.targets import Target
 from scalify_hlo.bindings import gpu_compile_only_devices, ir, xla_client
 from scalify_hlo.errors import ScalifyError
@@ -56,32 +58,47 @@ class CompiledProgram:
 
 
 def compile_for(module: ir.Module, target: Target, *, gemm: Gemm = "cublas") -> CompiledProgram:
-    """Compile `module` (left unchanged) for one GPU of kind `target`.
+    """Compile `module` (left unchanged) for a GPU of kind `target`, or as many as it is partitioned over.
 
-    Raises ScalifyError where the extra is missing, the target cannot be compiled for, the module is partitioned
-    over several devices, or XLA refuses it.
+    Raises ScalifyError where the extra is missing, the target cannot be compiled for, the module wants several
+    replicas, or XLA refuses it.
     """
     if not target.can_compile:
         raise ScalifyError(f"there is no ahead-of-time compiler for {target.description}: XLA's plugin is NVIDIA's")
-    partitions = module.operation.attributes.get("mhlo.num_partitions")
-    if partitions is not None and ir.IntegerAttr(partitions).value > 1:
-        raise ScalifyError(
-            f"the module is partitioned over {ir.IntegerAttr(partitions).value} devices; "
-            "ahead-of-time compilation is for one device"
-        )
-    device = _device(target)
+    count = _partitions(module)
+    devices = tuple(_devices(target, count))
     client = xla_client()
     options = client.CompileOptions()
     options.env_option_overrides = [("xla_gpu_enable_triton_gemm", gemm == "triton")]
+    if count > 1:
+        options.num_replicas, options.num_partitions = 1, count
+        build = options.executable_build_options
+        build.num_replicas, build.num_partitions = 1, count
+        build.use_spmd_partitioning = build.use_shardy_partitioner = True
+        build.device_assignment = client.DeviceAssignment.create(np.arange(count).reshape(1, count))
     start = time.perf_counter()
     try:
-        executable = device.client.compile(module, client.DeviceList((device,)), options)
+        executable = devices[0].client.compile(module, client.DeviceList(devices), options)
     except Exception as error:  # jaxlib raises RuntimeError subclasses that differ between versions
         raise ScalifyError(f"XLA does not compile the module for {target.description}: {error}") from error
     seconds = time.perf_counter() - start
     memory = Memory.of(executable)
     text = "\n".join(hlo.to_string() for hlo in executable.hlo_modules())
     return CompiledProgram(target, text, memory, seconds)
+
+
+def _partitions(module: ir.Module) -> int:
+    """How many devices a module is partitioned over."""
+    attributes = module.operation.attributes
+    count = {
+        name: ir.IntegerAttr(attributes[f"mhlo.num_{name}"]).value if f"mhlo.num_{name}" in attributes else 1
+        for name in ("partitions", "replicas")
+    }
+    if count["replicas"] > 1:
+        raise ScalifyError(
+            f"the module wants {count['replicas']} replicas (mhlo.num_replicas); partitions are supported"
+        )
+    return max(count["partitions"], 1)
 
 
 def check_available() -> None:
@@ -102,12 +119,12 @@ def check_available() -> None:
 
 
 @functools.cache
-def _device(target: Target) -> Any:
+def _devices(target: Target, count: int) -> Any:
     check_available()
     os.environ.setdefault("JAX_PLATFORMS", "cpu")  # JAX must not look for a GPU
     try:
         with _silence():
-            return gpu_compile_only_devices(_CONFIG.format(gpu=target), "1x1x1")[0]
+            return gpu_compile_only_devices(_CONFIG.format(gpu=target), f"1x1x{count}")
     except Exception as error:
         raise ScalifyError(f"XLA's GPU compiler cannot be set up for {target.description}: {error}") from error
 

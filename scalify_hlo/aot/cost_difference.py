@@ -63,7 +63,7 @@ def compare_costs(
     """
     with module.context, ir.Location.unknown(module.context):
         marked = clone(module)
-        sources = _mark(marked)
+        sources = mark_operations(marked)
         first, second = clone(marked), marked
         if baseline is not None:
             baseline(first)
@@ -104,7 +104,7 @@ def difference(original: MeasuredProgram, rewritten: MeasuredProgram, sources: l
     return Difference(original, rewritten, tuple(extra), sum(max(number, 0) for number in free.values()))
 
 
-def _mark(module: ir.Module) -> list[str]:
+def mark_operations(module: ir.Module) -> list[str]:
     """Give each operation its number, and return where each comes from."""
     sources: list[str] = []
     for op in operations(module):

@@ -76,7 +76,7 @@ class Instruction:
         shapes = self.shapes
         if len(shapes) > 1 and self.custom_call_target.startswith("__cublas"):
             shapes = shapes[:-1]
-        return sum(_bytes(element, dims) for element, dims in shapes)
+        return sum(size_in_bytes(element, dims) for element, dims in shapes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,6 +219,7 @@ def _dims(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(",") if part)
 
 
-def _bytes(element: str, dims: tuple[int, ...]) -> int:
+def size_in_bytes(element: str, dims: tuple[int, ...]) -> int:
+    """Of a tensor."""
     bits = _ELEMENT_BITS.get(element, 8 if element.startswith("f8") else 32)
     return math.prod(dims) * bits // 8

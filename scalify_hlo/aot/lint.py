@@ -12,7 +12,9 @@ from typing import Literal
 
 from scalify_hlo.analysis.name_stack import own_name
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
+from scalify_hlo.aot.collectives import Collective, collectives
 from scalify_hlo.aot.compiler import CompiledProgram, Gemm, Memory, compile_for
+from scalify_hlo.aot.cost_difference import mark_operations
 from scalify_hlo.aot.hlo_text import Instruction, Program, parse
 from scalify_hlo.aot.products import is_gemm
 from scalify_hlo.aot.targets import Target
@@ -60,7 +62,7 @@ class LintReport:
 
     kernels: launches in one execution, a loop's body counted as often as it runs.
     kernels_in_text: the same, each instruction once. bytes_accessed: what kernels read and write in one execution.
-    hlo_lines: length of the optimised program. compile_seconds: wall clock.
+    hlo_lines: length of the optimised program. compile_seconds: wall clock. collectives: what it moves between devices.
     """
 
     target: str
@@ -73,6 +75,7 @@ class LintReport:
     memory: Memory
     hlo_lines: int
     compile_seconds: float
+    collectives: tuple[Collective, ...] = ()
 
     def failures(self, require: Requirement) -> tuple[ProductReport, ...]:
         """The products that should be FP8 GEMMs and are not.
@@ -95,6 +98,7 @@ def lint(module: ir.Module, target: Target, *, gemm: Gemm = "cublas") -> LintRep
     """
     with module.context, ir.Location.unknown(module.context):
         marked = clone(module)
+        sources = mark_operations(marked)
         products = matrix_products(marked)
         for index, product in enumerate(products):
             _mark(product.op, f"scalify.product.{index}")
@@ -103,14 +107,14 @@ def lint(module: ir.Module, target: Target, *, gemm: Gemm = "cublas") -> LintRep
                 if reader.name in _ABSORBED and "scalify.reader." not in own_name(reader):
                     _mark(reader, f"scalify.reader.{index}")
         compiled = compile_for(marked, target, gemm=gemm)
-        return _report(products, compiled, gemm)
+        return _report(products, compiled, gemm, sources)
 
 
 def _mark(op: ir.Operation, name: str) -> None:
     op.location = ir.Location.name(name, op.location)
 
 
-def _report(products: list[MatrixProduct], compiled: CompiledProgram, gemm: Gemm) -> LintReport:
+def _report(products: list[MatrixProduct], compiled: CompiledProgram, gemm: Gemm, sources: list[str]) -> LintReport:
     program = parse(compiled.text)
     outcomes = _outcomes(products, _instructions_by_product(program))
     kernels = list(program.kernels())
@@ -128,6 +132,7 @@ def _report(products: list[MatrixProduct], compiled: CompiledProgram, gemm: Gemm
         memory=compiled.memory,
         hlo_lines=compiled.text.count("\n") + 1,
         compile_seconds=compiled.seconds,
+        collectives=collectives(program, sources),
     )
 
 

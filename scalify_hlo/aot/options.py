@@ -15,6 +15,9 @@ class LintOptions:
     # Exit with status 1 unless these products are FP8 GEMMs: those with an FP8 operand ("converted"), those of
     # linear layers but embedding and head ("linear"), or all.
     require: Literal["none", "converted", "linear", "all"] = "none"
+    # Exit with status 1 where a collective moves tensors of floats in more bits than this type has; those of at most
+    # 1 KiB are let pass, which are statistics and scales.
+    forbid_wide_collectives: Literal["none", "f32", "f16", "f8"] = "none"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -149,7 +149,7 @@ def test_a_plugin_of_another_version_is_one_line(monkeypatch: pytest.MonkeyPatch
     ("gpu", "text", "message"),
     [
         ("mi300x", patterns_text(), "no ahead-of-time compiler for AMD Instinct MI300X"),
-        ("h200", f"module attributes {{mhlo.num_partitions = 4 : i32}} {{ {patterns_text()} }}", "over 4 devices"),
+        ("h200", f"module attributes {{mhlo.num_replicas = 4 : i32}} {{ {patterns_text()} }}", "wants 4 replicas"),
     ],
 )
 def test_what_cannot_be_compiled_is_one_line(gpu: str, text: str, message: str) -> None:

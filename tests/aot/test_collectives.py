@@ -1,0 +1,124 @@
+"""What small steps move between 8 H200, to the byte, as compiled ahead of time: rewritten, and as bf16 programs."""
+
+import functools
+import pathlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from scalify_hlo.tools.fp8_lint import main
+
+from scalify_hlo.aot.collectives import Collective, collectives, total, wide
+from scalify_hlo.aot.compiler import compile_for
+from scalify_hlo.aot.hlo_text import parse
+from scalify_hlo.aot.targets import target
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from tests.aot.extra import needs_compiler
+
+TEXT = """HloModule jit_f, entry_computation_layout={(f32[8,4]{1,0})->f32[8,4]{1,0}}
+
+%sum (p: f32[], q: f32[]) -> f32[] {
+  %p = f32[] parameter(0)
+  %q = f32[] parameter(1)
+  ROOT %add.1 = f32[] add(%p, %q)
+}
+
+ENTRY %main (a: f32[8,4], b: f16[2,4]) -> f32[8,4] {
+  %a = f32[8,4]{1,0} parameter(0)
+  %b = f16[2,4]{1,0} parameter(1)
+  %all-reduce-start = f32[8,4]{1,0} all-reduce-start(%a), replica_groups={{0,1,2,3}}, to_apply=%sum, METADATA
+  %all-gather-start = (f16[2,4]{1,0}, f16[8,4]{1,0}) all-gather-start(%b), replica_groups={{0,1,2,3}}, dimensions={0}
+  %reduce-scatter = f32[2,4]{1,0} reduce-scatter(%a), replica_groups={{0,1,2,3}}, dimensions={0}, to_apply=%sum
+  ROOT %all-reduce-done = f32[8,4]{1,0} all-reduce-done(%all-reduce-start)
+}
+""".replace("METADATA", 'metadata={op_name="jit(f)/dot_general/scalify.op.1"}')
+
+
+def test_collectives_have_kinds_bytes_and_sources() -> None:
+    assert collectives(parse(TEXT), ["a.py:1", "a.py:2"]) == (
+        Collective("all-reduce", "f32", 1, 128, 1, "a.py:2"),
+        Collective("all-gather", "f16", 1, 64, 1, ""),
+        Collective("reduce-scatter", "f32", 1, 128, 1, ""),
+    )
+    large = [Collective(kind, element, 1, 4096, 2, "") for kind, element in (("a", "f32"), ("b", "bf16"), ("c", "s32"))]
+    assert [each.kind for each in wide(large, 16)] == ["a"] and [each.kind for each in wide(large, 8)] == ["a", "b"]
+    assert not wide(collectives(parse(TEXT)), 8) and total(large) == 3 * 8192  # small ones are statistics
+
+
+MESH = AbstractMesh((8,), ("i",))
+WIDTH, HIDDEN, BATCH = 128, 256, 64
+
+
+def _step(w: Any, x: jax.Array, dtype: Any, rows: Any) -> Any:
+    def loss(w: Any) -> jax.Array:
+        y = x.astype(dtype)
+        for a, b in w:
+            h = jax.lax.with_sharding_constraint(jnp.tanh(y @ a.astype(dtype)), rows[0])
+            y = jax.lax.with_sharding_constraint(y + h @ b.astype(dtype), rows[1])
+        return jnp.mean(y.astype(jnp.float32) ** 2)
+
+    return jax.tree.map(lambda w, g: w - 0.125 * g, w, jax.grad(loss)(w))
+
+
+@functools.cache
+def lowered(strategy: str, dtype: str) -> str:
+    def array(shape: tuple[int, ...], *spec: Any) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(shape, np.float32, sharding=NamedSharding(MESH, PartitionSpec(*spec)))
+
+    specs: dict[str, tuple[tuple[Any, ...], ...]] = {
+        "data": ((), (), ("i",)),
+        "tensor": ((None, "i"), ("i",), ()),
+        "zero": (("i",), ("i",), ("i",)),
+    }
+    a, b, x = specs[strategy]
+    w = [(array((WIDTH, HIDDEN), *a), array((HIDDEN, WIDTH), *b))] * 2
+    hidden = (None, "i") if strategy == "tensor" else ("i",)
+    rows = [NamedSharding(MESH, PartitionSpec(*spec)) for spec in (hidden, x)]
+    step = jax.jit(functools.partial(_step, dtype=jnp.dtype(dtype), rows=rows))
+    return step.trace(w, array((BATCH, WIDTH), *x)).lower(lowering_platforms=("cuda",)).as_text()
+
+
+def moved(strategy: str, precision: str | None, dtype: str = "float32") -> tuple[dict[tuple[str, str], int], int]:
+    """Bytes by kind and type, and in all."""
+    with make_context():
+        module = ir.Module.parse(lowered(strategy, dtype))
+        if precision is not None:
+            precision_pipeline(precision).run(module, [])
+        found = collectives(parse(compile_for(module, target("h200")).text))
+    sizes: dict[tuple[str, str], int] = {}
+    for each in found:
+        if each.size > 1024:
+            key = each.kind, each.element
+            sizes[key] = sizes.get(key, 0) + each.size * each.times
+    return sizes, sum(sizes.values())
+
+
+@needs_compiler
+@pytest.mark.parametrize("strategy", ["data", "tensor", "zero"])
+def test_no_more_bytes_than_the_original_and_the_bf16_program(strategy: str) -> None:
+    original, narrow = moved(strategy, None), moved(strategy, None, "bfloat16")
+    assert narrow[1] * 2 == original[1]
+    assert moved(strategy, "f32") == original
+    assert moved(strategy, "bf16") == narrow
+    for precision in ("fp16", "fp8"):
+        sizes, size = moved(strategy, precision)
+        # Weights are gathered in FP8, but the last layer's.
+        assert size == (narrow[1] * 13 // 16 if (strategy, precision) == ("zero", "fp8") else narrow[1]), sizes
+        assert all(element in ("f16", "f8e4m3fn") for _, element in sizes)
+
+
+@needs_compiler
+def test_the_lint_lists_collectives_and_forbids_wide_ones(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "step.mlir"
+    path.write_text(lowered("data", "bfloat16"))
+    passed = CliRunner().invoke(main, [str(path), "--forbid-wide-collectives=f16"])
+    assert passed.exit_code == 0 and "all-reduce bf16" in passed.output
+    assert "262,144 bytes between devices" in passed.output
+    path.write_text(lowered("data", "float32"))
+    refused = CliRunner().invoke(main, [str(path), "--forbid-wide-collectives=f16"])
+    assert refused.exit_code == 1 and "wider than f16" in refused.output
