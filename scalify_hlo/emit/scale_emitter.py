@@ -36,6 +36,8 @@ class ScaleEmitter(OperationEmitter):
         # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
         self._members: dict[Any, list[Scale]] = {}
         self._maxima: dict[Any, list[Scale]] = {}  # factors of the maximum -> the scales that it was taken of
+        # Minima taken: factors of the minimum -> the scales that it is no larger than.
+        self._bounds: dict[Any, list[Scale]] = {}
         self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
         self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
         self._live: set[Symbol] = set()  # see `is_live`
@@ -256,7 +258,8 @@ class ScaleEmitter(OperationEmitter):
             groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
         distinct = sorted(groups.values(), key=_order)
         if name == "maximum":
-            distinct = self._without_dominated(self._opened(distinct))
+            distinct = self._opened(distinct)
+        distinct = self._without_dominated(name, distinct)
         if len(distinct) == 1:
             return distinct[0]
         # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by.
@@ -284,8 +287,8 @@ class ScaleEmitter(OperationEmitter):
                 for value in values[1:]:
                     result = self.scale_op(name, result, value)
             safe = name == "maximum" or all(positive)
-            bounds = [scale.least for scale in distinct if name == "maximum"]
-            least = max(SMALLEST_EXPONENT, *bounds) if bounds else SMALLEST_EXPONENT
+            leasts = [scale.least for scale in distinct if name == "maximum"]
+            least = max(SMALLEST_EXPONENT, *leasts) if leasts else SMALLEST_EXPONENT
             choose = largest if name == "maximum" else smallest
             trials = choose(scale.trials for scale in distinct)
             found = self.as_scale(result, positive=safe, depth=scope.depth, least=least, trials=trials)
@@ -296,6 +299,11 @@ class ScaleEmitter(OperationEmitter):
                 for scale in distinct:
                     members += [m.shifted(scale.exponent) for m in self._members.get(scale.factors, ())]
                 self._members[found.factors] = members
+            else:
+                bounds = list(distinct)
+                for scale in distinct:
+                    bounds += [bound.shifted(scale.exponent) for bound in self._bounds.get(scale.factors, ())]
+                self._bounds[found.factors] = bounds
         return scope.cache[key]
 
     def _floor(self) -> ir.Value:
@@ -430,16 +438,25 @@ class ScaleEmitter(OperationEmitter):
             opened += rest if len(rest) == 1 else [scale]
         return opened
 
-    def _without_dominated(self, scales: list[Scale]) -> list[Scale]:
-        """Scales without those that another one, a maximum taken before, is known to be no smaller than."""
-        dominated = {
-            scale
-            for maximum in scales
-            for member in self._members.get(maximum.factors, ())
-            for scale in scales
-            if scale.factors == member.factors and scale.exponent <= member.exponent + maximum.exponent
-        }
-        return [scale for scale in scales if scale not in dominated]
+    def _without_dominated(self, name: str, scales: list[Scale]) -> list[Scale]:
+        """Scales without those that do not decide, because of what maxima and minima taken before are known by.
+
+        # max(a, max(a, b)) = max(a, b), min(a, min(a, b)) = min(a, b), max(a, min(a, b)) = a = min(a, max(a, b))
+        """
+        if name == "minimum":
+            idle = [b for a in scales for b in scales if a != b and self._no_larger(a, b)]
+        else:
+            idle = [a for a in scales for b in scales if a != b and self._no_larger(a, b)]
+        return [scale for scale in scales if scale not in idle]
+
+    def _no_larger(self, scale: Scale, other: Scale) -> bool:
+        """Whether a <= b is known, of a minimum that b is among or a maximum that a is among.
+
+        # min(1, s) <= 1 <= 2, be s what it may
+        """
+        bounds = [bound.shifted(scale.exponent) for bound in self._bounds.get(scale.factors, ())]
+        members = [member.shifted(other.exponent) for member in self._members.get(other.factors, ())]
+        return any(_covers(other, bound) for bound in bounds) or any(_covers(member, scale) for member in members)
 
 
 def _covers(scale: Scale, other: Scale) -> bool:

@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 from collections.abc import Sequence
 
 from scalify_hlo.reports.health import COLUMNS, TensorHealth, summary
@@ -30,10 +31,7 @@ def report_html(after: Sequence[TensorHealth], before: Sequence[TensorHealth] = 
         "LEGEND": "blue: data" + ("; grey: before rewriting" if before else ""), "HEADS": heads,
         "AXIS": _axis(), "ROWS": "\n".join(rows),
     }  # fmt: skip
-    page = _PAGE
-    for name, value in values.items():
-        page = page.replace(f"@{name}@", value, 1)
-    return page
+    return re.sub("@([A-Z]+)@", lambda place: values[place[1]], _PAGE)
 
 
 _BAR, _HEIGHT = 6, 48
