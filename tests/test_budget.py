@@ -51,8 +51,8 @@ _NUMBERS = {
 _MEASURED = {"CALIBRATED_NEAR", "CUT_OFF"}
 
 
-def _numbers(text: str) -> set[float]:
-    return {float(number) for number in re.findall(r"stablehlo\.constant dense<([-+.\dE]+)>", text, re.IGNORECASE)}
+def _numbers(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"stablehlo\.constant dense<([-+.\dE]+)>", text, re.IGNORECASE)]
 
 
 def _changes(name: str, factor: float) -> str:
@@ -73,10 +73,12 @@ def test_a_constant_that_moves_changes_a_program(name: str):
         return
     assert got == ("*", "*")
     ((text, rewriting),) = cases()[name]
-    assert float(_NUMBERS[name]) in _numbers(rewriting(text))
+    # What else happens to be that number stays.
+    number = float(_NUMBERS[name])
+    count = _numbers(rewriting(text)).count(number)
     for factor in (4, 0.25):
         with changed(name, moved(constants()[name], factor)):
-            assert float(_NUMBERS[name]) not in _numbers(rewriting(text))
+            assert _numbers(rewriting(text)).count(number) < count
 
 
 def test_operands_of_fp8_products_are_divided_from_far_away_alone():
