@@ -58,6 +58,8 @@ class AutoRescale(Pass):
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
+    # The type that a later pass computes the backward pass in (`scalify-cast`); empty: the program's own.
+    compute: str = ""
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Inserts the rescaling in place and tells where. Raises ScalifyError for an unknown place or statistic."""
@@ -73,7 +75,7 @@ class AutoRescale(Pass):
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(self.places)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))
             for value, place in found.items():
-                _rescale(module, value, self.statistic)
+                _rescale(module, value, self.statistic, self._element(value, place))
                 op = defining_op(value)
                 where = describe_location(op.location) if op is not None else ""
                 remarks.append(Diagnostic(f"rescaled: {_DESCRIPTIONS[place]}, {value.type}", where, "remark"))
@@ -82,6 +84,11 @@ class AutoRescale(Pass):
         count = collections.Counter(found.values())
         counts = ", ".join(f"{count[place]} {place}" for place in _PLACES if count[place])
         remarks.append(Diagnostic(f"{self.name}: {len(found)} rescales ({counts})", "", "remark"))
+
+    def _element(self, value: ir.Value, place: str) -> str:
+        """The type that a rescaled gradient is computed with: the optimiser's stays, whatever `compute`."""
+        own = tensor_info(value.type).element
+        return self.compute if self.compute and place != "gradients" and own == "f32" else own
 
     def _find(self, module: ir.Module) -> dict[ir.Value, str]:
         """The values to rescale, each with its place."""
@@ -174,7 +181,7 @@ def _is_uniform_or_mask(value: ir.Value) -> bool:
 # --- emission -----------------------------------------------------------------------------------------------------
 
 
-def _rescale(module: ir.Module, value: ir.Value, statistic: str) -> None:
+def _rescale(module: ir.Module, value: ir.Value, statistic: str, element: str) -> None:
     """Give all readers of `value` the same value with a scale that fits its data."""
     readers = [(use.owner.operation, use.operand_number) for use in value.uses]
     ip, location = after(value)
@@ -182,7 +189,7 @@ def _rescale(module: ir.Module, value: ir.Value, statistic: str) -> None:
     with ip, location:
         data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
         size = magnitude(emit.convert(data, "f32"), statistic, groups_around(data.owner.operation))
-        if statistic == "l2" and tensor_info(value.type).element == "f16":
+        if statistic == "l2" and element == "f16":
             size = emit.op("multiply", scalar, size, emit.splat(scalar, 2.0**budget.RESCALE_HEADROOM_F16))
         rescaled = emit.op("multiply", scalar, scale, power_of_two(size))
         (result,) = marker(module, "scalify.set_scaling", [value, rescaled], [value.type])

@@ -47,7 +47,8 @@ def passes_around_scalify(precision: Precision) -> tuple[tuple[Pass, ...], tuple
     Raises ScalifyError for an unknown preset, option, type or GPU.
     """
     chosen = parse_precision(precision)
-    rescale = (AutoRescale(places=chosen.rescaling),) if chosen.rescaling else ()
+    compute = "f16" if chosen.compute == "f16" else ""
+    rescale = (AutoRescale(places=chosen.rescaling, compute=compute),) if chosen.rescaling else ()
     kinds, every = chosen.measured_state
     state = (StateRescale(kinds=kinds, every=every),) if kinds else ()
     return (*rescale, *state, _cast(chosen)), (_fp8_dots(chosen),) if chosen.fp8_products else ()

@@ -14,6 +14,7 @@ from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.cast import Cast
+from scalify_hlo.passes.precision_pipeline import passes_around_scalify
 from scalify_hlo.rewrite import scalify_in_place
 from tests.training_programs import Style, forward_text, train_step_text
 
@@ -122,6 +123,23 @@ def test_a_gradient_that_drifted_is_stored_at_unit_size(statistic: Any) -> None:
     size = np.sqrt(np.mean(data**2)) if statistic == "l2" else np.abs(data).max()
     assert 2.0**-5 < size < 2.0**2
     assert np.linalg.norm(value - exact) < 2e-3 * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize(("places", "headroom"), [(("branches",), True), (("logits",), True), (("gradients",), False)])
+def test_there_is_room_for_tails_where_the_backward_pass_is_to_be_in_f16(places: tuple[str, ...], headroom: bool) -> None:
+    """Presets rescale in f32, before the cast; the optimiser stays in f32."""
+    sixteen = re.compile(r"constant dense<1\.600000e\+01> : tensor<f32>")
+    own, _ = rescale(train_step_text(), AutoRescale(places=places))
+    cast, _ = rescale(train_step_text(), AutoRescale(places=places, compute="f16"))
+    assert "scalify.set_scaling" in own and not sixteen.search(own)
+    assert bool(sixteen.search(cast)) is headroom
+
+
+def test_the_presets_leave_it() -> None:
+    before, _ = passes_around_scalify("fp8")
+    assert before[0] == AutoRescale(places=("branches", "scores", "logits"), compute="f16")
+    before, _ = passes_around_scalify("bf16 rescaling=branches")
+    assert before[0] == AutoRescale(places=("branches",))
 
 
 def test_the_pass_reports_where() -> None:
