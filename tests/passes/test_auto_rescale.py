@@ -126,7 +126,9 @@ def test_a_gradient_that_drifted_is_stored_at_unit_size(statistic: Any) -> None:
 
 
 @pytest.mark.parametrize(("places", "headroom"), [(("branches",), True), (("logits",), True), (("gradients",), False)])
-def test_there_is_room_for_tails_where_the_backward_pass_is_to_be_in_f16(places: tuple[str, ...], headroom: bool) -> None:
+def test_there_is_room_for_tails_where_the_backward_pass_is_to_be_in_f16(
+    places: tuple[str, ...], headroom: bool
+) -> None:
     """Presets rescale in f32, before the cast; the optimiser stays in f32."""
     sixteen = re.compile(r"constant dense<1\.600000e\+01> : tensor<f32>")
     own, _ = rescale(train_step_text(), AutoRescale(places=places))
