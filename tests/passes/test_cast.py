@@ -283,7 +283,7 @@ def test_a_precision_stands_for_passes_around_scalify() -> None:
     assert passes_around_scalify("fp16") == ((StateRescale(kinds=("parameters",)), Cast(precision="fp16")), ())
     before, after = passes_around_scalify("fp8-fp16-state")
     assert before == (
-        AutoRescale(places=("branches", "scores", "logits", "gradients")),
+        AutoRescale(places=("branches", "scores", "logits", "gradients"), compute="f16"),
         StateRescale(),
         Cast(precision="fp8-fp16-state"),
     )
