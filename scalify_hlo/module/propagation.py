@@ -42,7 +42,8 @@ class Propagated:
 
 
 def propagate(module: ir.Module) -> Propagated | None:
-    """The layouts that Shardy's propagation finds; None for a module that is not partitioned, or over several meshes.
+    """The layouts that Shardy's propagation finds; None for a module that is not partitioned, or over several meshes,
+    or where Shardy's propagation is not to be had.
 
     The module is left unchanged. Needs its context to be current.
     """
@@ -60,7 +61,10 @@ def propagate(module: ir.Module) -> Propagated | None:
     copy = ir.Module.parse(to_bytecode(module), context=module.context)
     for op in marked:
         del op.attributes[_MARK]
-    passmanager.PassManager.parse("builtin.module(sdy-propagation-pipeline)").run(copy.operation)
+    try:
+        passmanager.PassManager.parse("builtin.module(sdy-propagation-pipeline)").run(copy.operation)
+    except (ValueError, ir.MLIRError):  # no such pass in this jaxlib, or a module that it does not take
+        return None
     found: dict[int, Layout | None] = {}
     for op in walk(copy.operation):
         if _MARK in op.attributes:

@@ -52,3 +52,21 @@ def test_what_is_not_partitioned_is_left_alone():
     x, y = sc.as_scaled_array(np.ones((8, 16), np.float32)), sc.as_scaled_array(np.ones((16, 8), np.float32))
     assert "sdy." not in product.lower(x, y).as_text()
     """)
+
+
+def test_an_export_keeps_its_sums():
+    """Exported after it was rewritten, and rewritten after it was exported."""
+    run("""
+    ns = lambda *spec: NamedSharding(mesh, P(*spec))
+    function = lambda x, w: jnp.tanh(x @ w + (x * x) @ w)
+    x, w = np.float32(np.random.default_rng(1).standard_normal((8, 32))), np.ones((32, 4), np.float32) / 32
+    pairs = sc.as_scaled_array((x, w))
+    both = ns(None, "i"), ns("i")
+    step = sc.scalify(function, in_shardings=both, out_shardings=ns())
+    placed = jax.device_put(pairs, sc.scaled_shardings(both, pairs))
+    plain = export.export(jax.jit(function, in_shardings=both, out_shardings=ns()))(x, w)
+    for exported in (export.export(step._jitted()._jitted(pairs, {}))(*pairs), sc.scalify_exported(plain)):
+        assert exported.mlir_module().count("unreduced") >= 3
+        y = jax.jit(export.deserialize(exported.serialize()).call)(*placed)
+        np.testing.assert_allclose(np.asarray(y), function(x, w), rtol=1e-5, atol=1e-6)
+    """)
