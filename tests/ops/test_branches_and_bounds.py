@@ -1,0 +1,59 @@
+"""Numbers where only snapshots had stood between a fault in a rule and a wrong result."""
+
+import numpy as np
+import pytest
+
+from scalify_hlo.execution.inputs import Split, recombine
+from tests.support import Rewritten, check_range
+
+CASE = """
+func.func public @main(%i: tensor<i32>, %x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = "stablehlo.case"(%i) ({
+    %z = stablehlo.constant dense<0.0> : tensor<4xf16>
+    stablehlo.return %z : tensor<4xf16>
+  }, {
+    %n = stablehlo.add %x, %y : tensor<4xf16>
+    stablehlo.return %n : tensor<4xf16>
+  }) : (tensor<i32>) -> tensor<4xf16>
+  %1 = stablehlo.add %0, %x : tensor<4xf16>
+  return %1 : tensor<4xf16>
+}
+"""
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_branch_of_zeros_fits_the_scale_of_the_other(index: int) -> None:
+    """With a scale of its own, 1, what is added to it, at 2^-36, would vanish."""
+    x = np.float16([1.5, -0.25, 0.75, 3.0])
+    check_range(CASE, [np.asarray(index, np.int32), x, x[::-1].copy()])
+
+
+@pytest.mark.parametrize("exponent", [30, -30])
+def test_values_are_brought_to_unit_size_before_they_are_narrowed(exponent: int) -> None:
+    """f16 holds neither 2^30 nor 2^-30; what is known of the size comes from the constant alone."""
+    text = f"""
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf16> {{
+  %c = stablehlo.constant dense<{2.0**exponent!r}> : tensor<4xf32>
+  %0 = stablehlo.multiply %x, %c : tensor<4xf32>
+  %1 = stablehlo.convert %0 : (tensor<4xf32>) -> tensor<4xf16>
+  return %1 : tensor<4xf16>
+}}
+"""
+    x = np.float32([1.5, -0.25, 0.75, 3.0])
+    (got,) = Rewritten.of(text).run([Split(x, np.float32(1))])
+    np.testing.assert_allclose(recombine(got.data, got.scale), x * 2.0**exponent, rtol=2e-3)
+
+
+@pytest.mark.parametrize("constant", [1e-3, 1.0, 3e4])
+@pytest.mark.parametrize("exponent", [-20, 0, 20])
+def test_a_compared_constant_is_the_same_number_at_every_scale(constant: float, exponent: int) -> None:
+    text = f"""
+func.func public @main(%x: tensor<6xf16>) -> tensor<6xi1> {{
+  %c = stablehlo.constant dense<{constant!r}> : tensor<6xf16>
+  %0 = stablehlo.compare GT, %x, %c, FLOAT : (tensor<6xf16>, tensor<6xf16>) -> tensor<6xi1>
+  return %0 : tensor<6xi1>
+}}
+"""
+    data = np.float16([0.0, 0.02, 1.0, -1.0, 500.0, 6e4])
+    (got,) = Rewritten.of(text).run([Split(data, np.float32(2.0**exponent))])
+    np.testing.assert_array_equal(got.data, data.astype(np.float64) * 2.0**exponent > np.float16(constant))
