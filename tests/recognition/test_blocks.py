@@ -253,7 +253,8 @@ def test_what_was_found_in_a_discarded_attempt_at_a_loop_is_forgotten(monkeypatc
         forgotten.append(len(inside))
 
     def scan(x: Any) -> Any:
-        return jax.lax.scan(lambda c, _: (c + 3 * _rms_norm(c), None), x, length=3)[0]
+        # The first attempt takes the state to be zeros.
+        return jax.lax.scan(lambda c, _: (c + 3 * _rms_norm(c + x), None), jnp.zeros_like(x), length=3)[0]
 
     monkeypatch.setattr(Attempt, "discard", checked)
     rewrite_module(jax.export.export(jax.jit(scan))(jax.ShapeDtypeStruct(SHAPE, np.float32)).mlir_module())
