@@ -119,6 +119,10 @@ def _product(op: ir.Operation, known: Propagated) -> _Part | None:
     axes = frozenset(axis for each in cut for axis in each)
     if not axes or cut != [rhs[d] for d in numbers[1]]:
         return None
+    for value, own in zip((*op.operands, op.results[0]), (lhs, rhs, result), strict=True):
+        parts = [math.prod(known.sizes[axis] for axis in each) for each in own]
+        if any(size % count for size, count in zip(tensor_info(value.type).shape, parts, strict=True)):
+            return None  # the partitioner pads
     return _Part(op.results[0], result, axes, operands=(lhs, rhs))
 
 
