@@ -1,0 +1,204 @@
+"""What serving in FP8 loses: top-1 agreement and relative error, beside bf16's, and bytes of weights.
+
+`python -m benchmarks.serving` measures the six models of `benchmarks.models.forward` and, where they are, the forward
+programs of `../shared/zoo`, each in a process of its own; `--only NAME` one of them; `--large` the whole path for a
+decoder of 100 million parameters, timed. The table goes to stdout, the numbers to `benchmarks/results/serving.json`.
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import jax
+import numpy as np
+
+from benchmarks.records import RESULTS, environment, read_json, write_json
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.modules import clone
+from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from scalify_hlo.serving.calibration import Calibration
+from scalify_hlo.serving.comparison import compare
+from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments
+
+ZOO = pathlib.Path(__file__).resolve().parents[2] / "shared" / "zoo"
+RESULT = RESULTS / "serving.json"
+STEPS = 200
+
+
+def scalars(module: ir.Module) -> int:
+    """Float operations of rank 0 in a module's text; constants are none."""
+    lines = [line.strip() for line in str(module).splitlines()]
+    return sum(
+        line.endswith((": tensor<f32>", ": tensor<f16>", "-> tensor<f32>", "-> tensor<f16>"))
+        and line.startswith("%")
+        and "stablehlo.constant" not in line
+        and "stablehlo.reduce" not in line
+        for line in lines
+    )
+
+
+def measure(text: str, batches: Sequence[Sequence[Array]]) -> dict[str, Any]:
+    """Calibrate on the first batch, pin, pack and compare on all."""
+    began = time.process_time()
+    original = ir.Module.parse(text, context=make_context())
+    calibration = Calibration(original, "fp8")
+    calibration.arguments(batches[:1])
+    calibration.operands(batches[:1])
+    served = clone(original)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "scales.json"
+        path.write_bytes(calibration.scales.to_json())
+        precision_pipeline("fp8", pin_scales=str(path)).run(served, [])
+    names = [spec.name for spec in entry_signature(original).arguments]
+    weights = set(pinned_arguments(served)) - cache_arguments(served)
+    packed = pack(served, {names[i]: batches[0][i] for i in weights})
+    losses = compare(original, served, batches)
+    forms: dict[str, dict[str, float]] = {}
+    for form in ("cast to bf16", "served"):
+        own = [each for each in losses if each.form == form]
+        agreed = [each.agreement for each in own if not np.isnan(each.agreement)]
+        forms[form] = {
+            "error": max((each.error for each in own), default=float("nan")),
+            "agreement": agreed[0] if agreed else float("nan"),
+            "finite": all(each.finite for each in own),
+        }
+    return {
+        "bf16": forms["cast to bf16"],
+        "fp8": forms["served"],
+        "weights": len(weights),
+        "caches": len(calibration.scales.caches),
+        "bytes_bf16": packed.bytes_before,
+        "bytes_fp8": packed.bytes_after,
+        "scalar_operations": {"original": scalars(original), "served": scalars(served)},
+        "cpu_seconds": time.process_time() - began,
+    }
+
+
+def of_library(name: str) -> dict[str, Any]:
+    """One of the models written with public libraries."""
+    from benchmarks.models.forward import MODELS
+
+    model = MODELS[name](STEPS)
+    exported = jax.export.export(jax.jit(model.function))(model.params, *model.batches[0])
+    kept = exported.module_kept_var_idx
+    batches = [[np.asarray(jax.tree.leaves((model.params, *each))[i]) for i in kept] for each in model.batches]
+    return {"library": model.library, **measure(exported.mlir_module(), batches)}
+
+
+def of_zoo(name: str) -> dict[str, Any]:
+    """A forward program of the zoo, on its inputs."""
+    spec = importlib.util.spec_from_file_location("zoo", ZOO / "zoo.py")
+    assert spec is not None and spec.loader is not None
+    zoo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(zoo)
+    program = zoo.Program(ZOO / "public" / name)
+    inputs = [np.asarray(array) for array in program.inputs()]
+    return {"library": "zoo", **measure(program.mlir_text(), [inputs])}
+
+
+def zoo_programs() -> list[str]:
+    """Names of the zoo's forward programs; none where it is not here."""
+    found: list[str] = []
+    for path in sorted((ZOO / "public").glob("*/meta.json")) if ZOO.is_dir() else []:
+        if json.loads(path.read_text())["kind"] in ("fwd", "decode"):
+            found.append(path.parent.name)
+    return found
+
+
+def large() -> dict[str, Any]:
+    """The whole path for a decoder of 100 million parameters, in CPU seconds."""
+    import jax.numpy as jnp
+
+    width, layers, vocabulary, length = 768, 12, 20000, 64
+    rng = np.random.default_rng(0)
+
+    def draw(*shape: int) -> Array:
+        return np.asarray(rng.standard_normal(shape, np.float32) / shape[-2] ** 0.5)
+
+    def layer() -> dict[str, Array]:
+        square = {name: draw(width, width) for name in "qkvo"}
+        return square | {"up": draw(width, 4 * width), "down": draw(4 * width, width)}
+
+    params: dict[str, Any] = {"embedding": draw(vocabulary, width), "layers": [layer() for _ in range(layers)]}
+
+    def norm(x: Any) -> Any:
+        return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)
+
+    def model(p: Any, tokens: Any) -> Any:
+        x = p["embedding"][tokens]
+        for w in p["layers"]:
+            h = norm(x)
+            q, k, v = ((h @ w[name]).reshape(1, length, 12, 64) for name in "qkv")
+            scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / 8
+            scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -1e9)
+            x = x + jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v).reshape(x.shape) @ w["o"]
+            x = x + jax.nn.gelu(norm(x) @ w["up"]) @ w["down"]
+        return norm(x) @ p["embedding"].T
+
+    tokens = rng.integers(0, vocabulary, (1, length)).astype(np.int32)
+    count = sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(params))
+    wall, cpu = time.perf_counter(), time.process_time()
+    exported = jax.export.export(jax.jit(model))(params, tokens)
+    arrays = [np.asarray(leaf) for leaf in jax.tree.leaves((params, tokens))]
+    found = measure(exported.mlir_module(), [arrays])
+    times = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
+    return {"library": "jax", "parameters": count, **found, **times}
+
+
+def table(records: dict[str, dict[str, Any]]) -> str:
+    """One line for each program."""
+    head = ("program", "bf16 top-1", "FP8 top-1", "bf16 error", "FP8 error", "weights", "of bf16", "scalars +")
+    rows = [head]
+    for name, each in records.items():
+        if "failed" in each:
+            rows.append((name, each["failed"], *[""] * 6))
+            continue
+        agreed = [f"{100 * each[form]['agreement']:.2f}%" for form in ("bf16", "fp8")]
+        errors = [f"{each[form]['error']:.1e}" for form in ("bf16", "fp8")]
+        ratio = f"{each['bytes_fp8'] / max(each['bytes_bf16'], 1):.3f}"
+        more = each["scalar_operations"]["served"] - each["scalar_operations"]["original"]
+        rows.append((name, *agreed, *errors, f"{each['bytes_fp8']:,} B", ratio, str(more)))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+@click.command()
+@click.option("--only", multiple=True, help="Names of programs; by default all.")
+@click.option("--large", "is_large", is_flag=True, help="The decoder of 100 million parameters instead.")
+@click.option("--one", hidden=True, help="Measure one program in this process and print its record.")
+def main(only: tuple[str, ...], is_large: bool, one: str | None) -> None:
+    """Measure, print the table, and write the numbers beside those of other benchmarks."""
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    if one is not None:
+        record = large() if one == "large" else of_zoo(one) if one in zoo_programs() else of_library(one)
+        click.echo(json.dumps(record))
+        return
+    from benchmarks.models.forward import MODELS
+
+    names = ["large"] if is_large else list(only) or [*MODELS, *zoo_programs()]
+    earlier = read_json(RESULT) or {}
+    records: dict[str, dict[str, Any]] = {}
+    for name in names:
+        command = [sys.executable, "-m", "benchmarks.serving", "--one", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        lines = done.stdout.strip().splitlines()
+        reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        records[name] = json.loads(lines[-1]) if done.returncode == 0 and lines else {"failed": reason[:100]}
+        merged = {**earlier.get("programs", {}), **records}
+        write_json(RESULT, {"environment": environment(), "steps": STEPS, "programs": merged})
+        click.echo(f"{name} done", err=True)
+    click.echo(table(records))
+
+
+if __name__ == "__main__":
+    main()
