@@ -234,6 +234,7 @@ _FOLDED = {
     "clamp",
     "compare",
     "concatenate",
+    "reduce_precision",
     "select",
     "slice",
     "convert",
@@ -265,6 +266,11 @@ def _computed(op: ir.Operation, values: list[Array]) -> Array | None:
             return np.where(np.broadcast_to(values[0], info.shape), values[1], values[2]).astype(dtype)
         case "convert":
             return _converted(values[0], info)
+        case "reduce_precision" if dtype == np.float32:
+            exponent, mantissa = (
+                int(ir.IntegerAttr(op.attributes[f"{n}_bits"]).value) for n in ("exponent", "mantissa")
+            )
+            return _with_mantissa(values[0], mantissa) if exponent == 8 else None
         case "concatenate":
             return np.concatenate(values, int(ir.IntegerAttr(op.attributes["dimension"]).value))
         case "slice":
@@ -291,6 +297,17 @@ def _converted(value: Array, info: TensorInfo) -> Array | None:
     if not info.is_float and value.dtype.kind not in "iub":
         return None
     return value.astype(_dtype(info))
+
+
+def _with_mantissa(value: Array, bits: int) -> Array | None:
+    """Finite f32 numbers rounded to so many bits of mantissa, to nearest and ties to even, as XLA does."""
+    if not np.isfinite(value).all():
+        return None
+    raw, shift = np.ascontiguousarray(value).view(np.uint32), np.uint32(23 - bits)
+    if shift == 0:
+        return value
+    bias = ((raw >> shift) & np.uint32(1)) + np.uint32((1 << (int(shift) - 1)) - 1)
+    return ((raw + bias) & ~np.uint32((1 << int(shift)) - 1)).view(np.float32).reshape(value.shape)
 
 
 def _dtype(info: TensorInfo) -> "np.dtype[Any]":

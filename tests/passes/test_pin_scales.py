@@ -317,3 +317,17 @@ def test_scales_that_were_brought_together_in_a_vector_are_folded_too() -> None:
     text = str(pinned)
     assert "optimization_barrier" not in text and "concatenate" not in text
     assert not [line for line in text.splitlines() if line.endswith("tensor<f32>") and "constant" not in line]
+
+
+def test_rounding_to_powers_of_two_is_folded_as_xla_rounds() -> None:
+    numbers = [1.0, 1.4, 1.5, 1.6, 3.0, 2.9, 6.0, 0.75, 0.74, 1e-30, 3e38 / 4, 2.0**-126]
+    for number in numbers:
+        text = f"""func.func @main() -> tensor<f32> {{
+          %c = stablehlo.constant dense<{number:.9e}> : tensor<f32>
+          %r = stablehlo.reduce_precision %c, format = e8m0 : tensor<f32>
+          return %r : tensor<f32>
+        }}"""
+        folded = module(text)
+        FoldScales().apply(folded, [])
+        assert "reduce_precision" not in str(folded)
+        assert xla.compile(folded)([])[0] == interpret(text, [])[0]
