@@ -80,10 +80,14 @@ def _polynomial(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | N
 
 
 def _visible(r: OpRewrite, value: ir.Value) -> ScaledValue | None:
-    """The scaled form of another value of the program where it is known, and its scale exists, at the operation."""
+    """The scaled form of another value of the program where it is known, and its scale exists, at the operation.
+
+    A scale with a shape is one of its own tensor's elements: it says nothing of a tensor of another shape.
+    """
     found = r.rewriter.scaled.get(value)
-    visible = found is not None and not found.indifferent and found.scale.depth <= r.emit.scope.depth
-    return found if visible else None
+    if found is None or found.indifferent or found.scale.depth > r.emit.scope.depth:
+        return None
+    return found if found.scale.is_scalar or tensor_info(value.type).shape == r.info(0).shape else None
 
 
 def held_scale(r: OpRewrite, state: ScaledValue, update: ScaledValue | None) -> Scale:

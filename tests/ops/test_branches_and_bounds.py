@@ -1,9 +1,11 @@
 """Numbers where only snapshots had stood between a fault in a rule and a wrong result."""
 
+import jax
 import numpy as np
 import pytest
 
 from scalify_hlo.execution.inputs import Split, recombine
+from scalify_hlo.options import ScalifyOptions
 from tests.support import Rewritten, check_range
 
 CASE = """
@@ -57,3 +59,16 @@ func.func public @main(%x: tensor<6xf16>) -> tensor<6xi1> {{
     data = np.float16([0.0, 0.02, 1.0, -1.0, 500.0, 6e4])
     (got,) = Rewritten.of(text).run([Split(data, np.float32(2.0**exponent))])
     np.testing.assert_array_equal(got.data, data.astype(np.float64) * 2.0**exponent > np.float16(constant))
+
+
+def test_an_average_of_rows_with_a_scale_for_each_column() -> None:
+    """The average took the scale of what it averages the rows of, which has another rank: ValueError."""
+
+    def average(x: jax.Array) -> jax.Array:
+        return jax.lax.scan(lambda z, row: (z * 0.9 + row * 0.1, None), x[0], x)[0]
+
+    x = np.float32(np.random.default_rng(0).standard_normal((5, 4)))
+    rewritten = Rewritten.of(jax.jit(average).lower(x).as_text(), ScalifyOptions(scale_dims="all=-1"))
+    scale = np.float32([[2.0**9, 0.5, 2.0**-7, 1.0]])
+    (got,) = rewritten.run([Split(x / scale, scale)])
+    np.testing.assert_allclose(recombine(got.data, got.scale), average(x), rtol=1e-5, atol=1e-6)
