@@ -29,8 +29,15 @@ def _process(devices: int) -> "subprocess.Popen[str]":
         env=environment,
         cwd=_ROOT,
     )
-    atexit.register(process.kill)
+    atexit.register(_end, process)
     return process
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    """End the process and close the pipes to it."""
+    process.kill()
+    with process:
+        pass
 
 
 def run(program: str, devices: int = 4) -> None:
