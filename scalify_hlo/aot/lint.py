@@ -98,8 +98,8 @@ def lint(module: ir.Module, target: Target, *, gemm: Gemm = "cublas") -> LintRep
     """
     with module.context, ir.Location.unknown(module.context):
         marked = clone(module)
-        sources = mark_operations(marked)
         products = matrix_products(marked)
+        sources = mark_operations(marked)
         for index, product in enumerate(products):
             _mark(product.op, f"scalify.product.{index}")
             for use in product.op.results[0].uses:
