@@ -16,11 +16,13 @@ from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.reports.health import TensorHealth, summary, table
 from scalify_hlo.reports.health_html import report_html
+from scalify_hlo.reports.overlay import check_adapter, overlay, shown_module
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
 from .inputs import load_inputs
 from .progress import Stages
 
+_ENDING = ".mlirbc"
 EPILOG = """
 Arguments are drawn from --seed, or read from --inputs; a rewritten program gets (data, scale) pairs of the same
 values. rms, amax and scale are powers of two; underflow is what is not zero and below the type's smallest normal
@@ -36,6 +38,12 @@ end than of Gaussian data of unit size; far: of a narrow type, and further from 
 @precision_option
 @click.option("--before", metavar="FILE", help="Another form of the program, drawn in grey in the HTML report.")
 @click.option("--html", "html_path", metavar="FILE", help="Write a page with a histogram of exponents per tensor.")
+@click.option(
+    "--overlay",
+    "overlay_path",
+    metavar="FILE.mlirbc",
+    help="Write the program as it is run, and FILE.log2_rms.json, ... beside it, for Model Explorer.",
+)
 @click.option("--inputs", metavar="FILE.npz", help="Arguments by name or index, instead of drawn ones.")
 @click.option(
     "--scales",
@@ -54,6 +62,7 @@ def main(
     precision: str | None,
     before: str | None,
     html_path: str | None,
+    overlay_path: str | None,
     inputs: str | None,
     scales: ScaleMode,
     seed: int,
@@ -67,6 +76,10 @@ def main(
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.execution.measure import measure, whole_values  # imports jax: not for --help
 
+    if overlay_path is not None:
+        if not overlay_path.endswith(_ENDING):
+            raise click.BadParameter(f"Model Explorer reads files that end in {_ENDING}", param_hint="--overlay")
+        check_adapter()
     stages = Stages("scalify-health")
     module = _load(input_path)
     arguments = whole_values(entry_signature(module)).arguments
@@ -75,6 +88,10 @@ def main(
         pipeline = precision_pipeline(precision, ScalifyOptions(mark_tensors=True))
         stages.run("rewriting", lambda: pipeline.run(module, []))
     values = None if inputs is None else load_inputs(inputs, arguments)
+    shown: ir.Module | None = None
+    if overlay_path is not None:
+        options.watch(module)
+        shown = shown_module(module)
     tensors = stages.run(
         "compiling and running with statistics", lambda: measure(module, options, seed, values=values, scales=scales)
     )
@@ -88,6 +105,10 @@ def main(
                 "the same before rewriting", lambda: measure(form, options, seed, values=values, scales=scales)
             )
         write_output(html_path, report_html(tensors, before_tensors, title=display_name(input_path)).encode())
+    if overlay_path is not None and shown is not None:
+        form = shown
+        for ending, content in stages.run("node ids", lambda: overlay(form, tensors)).items():
+            write_output(overlay_path.removesuffix(_ENDING) + ending, content)
     if html_path != "-":
         click.echo(table(tensors))
         click.echo(summary(tensors))

@@ -17,6 +17,8 @@ OPERATION = "scalify.operation"
 ESTIMATE = "scalify.estimate"
 # The program may mean infinities among the values, as in masks.
 INFINITE = "scalify.infinite"
+# Which node of a drawing of the module shows the tensor: see scalify_hlo.reports.overlay.
+NODE = "scalify.node"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import ClassVar
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.bindings import ir, passmanager, register_inliner
-from scalify_hlo.emit.marks import ESTIMATE, INFINITE, OPERATION, ScaledTensor, is_mark, mark_tensors
+from scalify_hlo.emit.marks import ESTIMATE, INFINITE, NODE, OPERATION, ScaledTensor, is_mark, mark_tensors
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.io.globs import matches
@@ -28,6 +28,8 @@ from scalify_hlo.reports import health_layout as layout
 from scalify_hlo.reports.health_layout import DETAILS, MAXIMA, NAMES, SUMS
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
+# Of a module whose marks are those of the tensors that are to be watched.
+_WATCHED = "scalify.watched"
 _FORMATS = tuple(name for name in FLOAT_RANGE if name not in ("f64", "f8E8M0FNU"))
 
 
@@ -53,6 +55,21 @@ class Instrument(Pass):
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Adds the results in place. Raises ScalifyError for an unknown format and where nothing is to be watched."""
+        self.watch(module)
+        with module.context, ir.Location.unknown(module.context):
+            main = public_function(module)
+            rows = _Lowering(self.format, self.histogram).block(main.regions[0].blocks[0])
+            _return_rows(module, main, rows)
+            del module.operation.attributes[_WATCHED]
+        remarks.append(Diagnostic(f"{self.name}: {len(rows)} tensors are watched", "", "remark"))
+
+    def watch(self, module: ir.Module) -> None:
+        """Leave marks on the tensors that are to be watched, in one function; nothing where that has been done.
+
+        Raises ScalifyError as `apply` does.
+        """
+        if _WATCHED in module.operation.attributes:
+            return
         if self.format and self.format not in _FORMATS:
             raise ScalifyError(f"unknown format '{self.format}'; known are {', '.join(_FORMATS)}")
         with module.context, ir.Location.unknown(module.context):
@@ -61,10 +78,7 @@ class Instrument(Pass):
             _mark_fp8_forms(module)
             self._select(module)
             _inline(module)
-            main = public_function(module)
-            rows = _Lowering(self.format, self.histogram).block(main.regions[0].blocks[0])
-            _return_rows(module, main, rows)
-        remarks.append(Diagnostic(f"{self.name}: {len(rows)} tensors are watched", "", "remark"))
+            module.operation.attributes[_WATCHED] = ir.UnitAttr.get()
 
     def _select(self, module: ir.Module) -> None:
         names: list[str] = []
@@ -237,6 +251,8 @@ def _details(mark: ir.Operation, counted: str) -> ir.Attribute:
         layout.FORMAT: ir.StringAttr.get(counted),
         layout.SOURCE: ir.StringAttr.get(describe_location(mark.location)),
     }
+    if NODE in mark.attributes:
+        details[layout.NODE] = mark.attributes[NODE]
     if OPERATION in mark.attributes:
         details[layout.OPERATION] = mark.attributes[OPERATION]
         details[layout.ESTIMATE] = mark.attributes[ESTIMATE]

@@ -41,7 +41,8 @@ class TensorHealth:
     estimate: the root mean square that the rules expect; NaN where they do not say. source: where it comes from, as
     `file:line:col [name stack]`. infinite: the program may mean infinities among the values (masks), which count as
     overflow but are no fault. histogram: how many elements have each exponent, from
-    `FIRST_EXPONENT`; what lies beyond is in the first and last bin, zeros are in none.
+    `FIRST_EXPONENT`; what lies beyond is in the first and last bin, zeros are in none. node: what
+    `scalify-health --overlay` finds the tensor's operation by; empty without it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class TensorHealth:
     estimate: float = math.nan
     source: str = ""
     infinite: bool = False
+    node: str = ""
 
     @property
     def verdict(self) -> Verdict:

@@ -13,4 +13,4 @@ SUMS, MAXIMA, NAMES = "scalify.health.sums", "scalify.health.maxima", "scalify.h
 # Of the module attribute with what else is known of each row's tensor, a dictionary of these.
 DETAILS = "scalify.health.details"
 OPERATION, ESTIMATE, ELEMENT, SOURCE, FORMAT = "operation", "estimate", "element", "source", "format"
-INFINITE = "infinite"
+INFINITE, NODE = "infinite", "node"
