@@ -51,6 +51,11 @@ class _Part:
     def products(self) -> int:
         return sum(part.products for part in self.inputs) if self.inputs else 1
 
+    @property
+    def rounded(self) -> bool:
+        """Whether this or what it is computed of is f16: then its parts have been divided by the number of terms."""
+        return self.element == "f16" or any(part.rounded for part in self.inputs)
+
     def members(self) -> Iterator["_Part"]:
         """All that is computed apart, operands first."""
         for part in self.inputs:
@@ -186,20 +191,17 @@ def _sum(end: _Part, known: Propagated) -> None:
         lay_out(op, apart)
         for i, own in enumerate(part.operands):
             op.operands[i] = constrain(op.operands[i], known.sharding(own), ir.InsertionPoint(op))
-        if not exponent or part.element != "f16" or any(each.element == "f16" for each in part.inputs):
+        if not exponent or not part.rounded:
             continue
-        with op.location:  # it becomes f16 here
-            if part.inputs:
-                ip, value, layout = ir.InsertionPoint(op), op.operands[0], part.inputs[0].layout
-            else:
-                ip, value, layout = ir.InsertionPoint.after(op), part.value, part.layout
-            with ip:
-                divided = _times(value, -exponent)
-            lay_out(divided.owner.operation, known.sharding(_without(layout, end.axes), sorted(end.axes)))
-            if part.inputs:
-                op.operands[0] = divided
-            else:
-                _replace(value, divided)
+        # Each part is divided once on its way: where it becomes f16, or before it is added to what has been.
+        with op.location:
+            for i, operand in enumerate(list(op.operands)):
+                below = next((each for each in part.inputs if each.value == operand), None)
+                if below is not None and not below.rounded:
+                    op.operands[i] = _divided(operand, exponent, below, end, known, ir.InsertionPoint(op))
+            if not part.inputs:
+                after = ir.InsertionPoint.after(op)
+                _replace(part.value, _divided(part.value, exponent, part, end, known, after))
     last = end.value.owner.operation
     with last.location:
         whole = constrain(end.value, known.sharding(end.layout), ir.InsertionPoint.after(last))
@@ -208,6 +210,16 @@ def _sum(end: _Part, known: Propagated) -> None:
                 whole = _times(whole, exponent)
     for user, index in uses:
         user.operands[index] = whole
+
+
+def _divided(
+    value: ir.Value, exponent: int, part: _Part, end: _Part, known: Propagated, ip: ir.InsertionPoint
+) -> ir.Value:
+    """The value of a part divided by 2^exponent, in parts as it is."""
+    with ip:
+        result = _times(value, -exponent)
+    lay_out(result.owner.operation, known.sharding(_without(part.layout, end.axes), sorted(end.axes)))
+    return result
 
 
 def _times(value: ir.Value, exponent: int) -> ir.Value:

@@ -70,3 +70,28 @@ def test_an_export_keeps_its_sums():
         y = jax.jit(export.deserialize(exported.serialize()).call)(*placed)
         np.testing.assert_allclose(np.asarray(y), function(x, w), rtol=1e-5, atol=1e-6)
     """)
+
+
+@pytest.mark.parametrize("size", ["1", "2.0**20"])
+def test_parts_are_divided_once(size):
+    """What is rounded to f16 twice on its way, or added to what is, is divided by the number of devices once."""
+    run(f"""
+    rng = np.random.default_rng(0)
+    normal = lambda *shape: np.float32(rng.standard_normal(shape))
+    x, h, w, v = normal(16, 64) * {size}, normal(16, 128), normal(128, 64) / 8, normal(128, 64)
+    cut, whole = NamedSharding(mesh, P("i")), NamedSharding(mesh, P())
+    programs = (
+        lambda x, h, w, v: x + h @ w,
+        lambda x, h, w, v: x * 3 - (h @ w) * 0.3,
+        lambda x, h, w, v: x + (h @ w * 5 + h @ v),
+        lambda x, h, w, v: (x + h @ w) + h @ v,
+        lambda x, h, w, v: x + 3 * (0.1 * (h @ w) + 7 * (h @ v)) + h @ w,
+    )
+    for program in programs:
+        for precision in ("fp16", "fp16 reductions=f32"):
+            step = sc.scalify(program, precision=precision, in_shardings=(whole, whole, cut, cut))
+            arguments = sc.as_scaled_array((x, h, w, v))
+            assert "unreduced" in step.lower(*arguments).as_text()
+            got, expected = np.asarray(step(*arguments), np.float32), np.asarray(program(x, h, w, v))
+            assert np.abs(got - expected).max() <= 4e-3 * np.abs(expected).max()
+    """)
