@@ -29,6 +29,7 @@ def add(r: OpRewrite) -> None:
         other = y if x.indifferent else x
         r.set_operand(0, x.data)
         r.set_operand(1, y.data)
+        r.because("any")
         moments = other.moments.times(sign) if x.indifferent else other.moments
         return r.result(other.scale, moments, indifferent=x.indifferent and y.indifferent)
     if r.rewriter.paper:
@@ -36,12 +37,14 @@ def add(r: OpRewrite) -> None:
     for i in (0, 1):
         scale = constant_operand(r, i, 1 - i) if r.splat(i) is not None else None
         if scale is not None:
+            r.because("constant")
             return finish_combined(r, scale, r.scaled(1 - i).moments)
     known = r.rewriter.state_sums.get(r.value())
     if known is not None and _state_sum(r, x, y, known):
         return None
     low = _polynomial(r, x, y) or lower_degree(r, x, y)
     if low is not None:
+        r.because("polynomial")
         bring_together(r, (0, 1), (x, y), low.scale)
         return finish_combined(r, low.scale, low.moments)
     return sum_at_common_scale(r, x, y, sign)
@@ -54,6 +57,7 @@ def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) ->
     if state is None or state.indifferent:
         return False
     if known.kind == "update":
+        r.because("update")
         other = (y if state is x else x) if known.operand is not None else None
         scale = held_scale(r, state, other)
         bring_together(r, (0, 1), members, scale)
@@ -66,6 +70,7 @@ def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) ->
         entering = ScaledValue(term.data, term.scale, term.moments.times(1 / known.forgets))
     if entering is None:
         return False
+    r.because("average")
     (_narrow_average if _is_stored_narrow(r) else _wide_average)(r, members, state, entering, known)
     return True
 
@@ -102,7 +107,7 @@ def held_scale(r: OpRewrite, state: ScaledValue, update: ScaledValue | None) -> 
     if state.scale.is_constant or r.emit.is_live(state.scale):
         return state.scale
     if state.scale.shape or update.scale.shape:
-        return r.emit.maximum([state.size, update.size.shifted(-budget.UPDATE)])
+        return r.maximum([state.size, update.size.shifted(-budget.UPDATE)])
     return r.emit.if_zeros(state.scale, update.size)
 
 
@@ -176,7 +181,7 @@ def _narrow_average(
     if entering.moments.nonnegative and not r.info(0).is_narrow:
         # Sizes of gradients vary, squares twice so: the average moves down while it grows.
         least = average.size.shifted(budget.AVERAGE_OF_SQUARES)
-        scale = r.emit.maximum([scale, r.emit.minimum([before.size.shifted(1), least])])
+        scale = r.maximum([scale, r.emit.minimum([before.size.shifted(1), least])])
     # The floor keeps quotients of two averages of zeros from becoming 0/0: XLA computes (a/s)/(b/t) as a t / (s b).
     scale = r.emit.maximum([scale, floor()])
     bring_together(r, (0, 1), members, scale)
@@ -274,6 +279,8 @@ def finish_combined(
         moments, scale = moments.shifted(scale.exponent), Scale(0, scale.factors)
     # Otherwise it is part of the divisor, which is the result's scale: no operation on the data.
     exponent = r.excess(moments, index=index, slack=slack, below=below)
+    if exponent:
+        r.because("budget")
     moments, scale = moments.shifted(-exponent), r.emit.above_zero(scale.shifted(exponent))
     with r.after():
         data = r.emit.unscale_by(value, scale)

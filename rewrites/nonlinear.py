@@ -94,7 +94,7 @@ def growing(r: OpRewrite) -> None:
     x = r.scaled(0)
     if x.indifferent or r.rewriter.paper or not r.result_info().is_narrow:
         return on_values(r)
-    return on_values(r, UNIT, [r.emit.maximum([x.scale, ONE])])
+    return on_values(r, UNIT, [r.maximum([x.scale, ONE])])
 
 
 # chlo has elementwise functions that are legalised to long polynomials; on values they can stay as they are

@@ -199,7 +199,7 @@ def _growing_scale(r: OpRewrite, index: int) -> Scale:
     x = r.inputs[index] if index < len(r.inputs) else None
     if x is None or x.indifferent or not r.result_info(index).is_narrow:
         return ONE
-    return r.emit.maximum([to_rank_0(r.rewriter, x).scale, ONE])
+    return r.maximum([to_rank_0(r.rewriter, x).scale, ONE])
 
 
 # --- scatter --------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def scatter(r: OpRewrite) -> None:
         return finish_combined(r, scale, relative(live, scale))
     if kind == "multiply":
         x, u = (r.scaled(i) for i in pairs[0])
-        return on_values(r, scales=[r.emit.maximum([x.scale, x.scale * u.scale])])
+        return on_values(r, scales=[r.maximum([x.scale, x.scale * u.scale])])
     scales: list[Scale | None] = [
         open_scale(r.rewriter) if r.inputs[i] is not None or r.inputs[j] is not None else None for i, j in pairs
     ]

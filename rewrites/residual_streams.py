@@ -35,7 +35,8 @@ def scale_of_terms(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> tuple[int, S
         x, y, of_x, of_y = y, x, of_y, of_x
     # A block that is a sum itself, W h + b, has its own terms in its size.
     growth = math.floor(math.log2(of_x / of_y) / 2)
-    return of_x + of_y, r.emit.maximum([x.size, y.size.shifted(growth)])
+    r.because("stream")
+    return of_x + of_y, r.maximum([x.size, y.size.shifted(growth)])
 
 
 def note_stream(r: OpRewrite, terms: int, scales: Sequence[Scale]) -> None:
@@ -92,7 +93,8 @@ def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
             if last is not None and last is not normalised:
                 ratio = Scale(0, ((last, 1),)) / Scale(0, ((normalised, 1),))
                 size = r.emit.single(Scale(0, stream.scale.factors) * ratio).shifted(size.exponent)
-        found = r.emit.maximum([size, block.size.shifted(-budget.BLOCK)], base=size.exponent)
+        r.because("stream")
+        found = r.maximum([size, block.size.shifted(-budget.BLOCK)], base=size.exponent)
         result = _single(found)
         if result is not None and result is not symbol:
             cache["stream before", result] = symbol

@@ -38,8 +38,10 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], shares: Sequence[floa
             scale = _mask(r, i, j, number) if abs(number) >= budget.MASK or _is_outer(r, number) else None
             aligned = constant_operand(r, i, j) if scale is None else None
             if aligned is not None:
+                r.because("constant")
                 return finish_combined(r, aligned, other.moments)
             if scale is not None:
+                r.because("constant")
                 return r.result(scale, relative(other, scale))
     if not live:
         for i, m in zip(indices, members, strict=True):

@@ -56,7 +56,8 @@ class ScalifyOptions:
     vector_scales: bool = True
     # An operation without a rule: refuse the module, or compute it on recombined values with a remark.
     on_unsupported: Literal["error", "unscale"] = "error"
-    # Stamp the chosen rule and scale on every operation as `scalify.rule` and `scalify.scale` attributes.
+    # Stamp the chosen rule, scale and its reason on every operation as `scalify.rule`, `scalify.scale` and
+    # `scalify.reason` attributes.
     print_rules: bool = False
     # Leave a mark behind every scaled tensor, for `--scalify-instrument`. A marked tensor's data are kept where the
     # program itself would need its value only.

@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Collection, Iterable
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.stamps import FORM, put_stamps, stamps_of
 
 _TERMINATORS = frozenset({"func.return", "stablehlo.return"})
 
@@ -56,7 +57,9 @@ def _share(sum_: ir.Operation, quotient: ir.Operation) -> None:
         return  # more is known of the shape of one than of another
     with ir.InsertionPoint(quotient), quotient.location:
         terms = [ir.Operation.create(name, [type_], [term, divisor]).results[0] for term in sum_.operands]
-        data = ir.Operation.create(sum_.name, [type_], terms).results[0]
+        shared = ir.Operation.create(sum_.name, [type_], terms)
+        put_stamps(shared, {name: stamp for name, stamp in stamps_of(sum_).items() if name != FORM})
+        data = shared.results[0]
         # What is written to memory anyhow is read again, not computed again.
         value = ir.Operation.create("stablehlo.multiply", [type_], [data, divisor]).results[0] if others else None
     quotient.results[0].replace_all_uses_with(data)

@@ -13,6 +13,7 @@ from scalify_hlo.emit.emitter import Emitter, Scope
 from scalify_hlo.emit.marks import ScaledTensor, add_mark
 from scalify_hlo.emit.narrow_products import Product, narrow_products
 from scalify_hlo.emit.shared_sums import Sum, share_sums
+from scalify_hlo.emit.stamps import Inheritance, Stamped
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.carriers import lay_out, sharding_of, takes_layout
@@ -59,6 +60,7 @@ class Rewriter:
         self.closed: list[ir.Operation] = []  # what was emitted in regions
         self.sums: list[Sum] = []
         self.products: list[Product] = []
+        self.stamped: list[Stamped] = []
         # Operations, with their hashes, that are to be given shardings. At the end: it changes the hashes.
         self.layouts: list[tuple[int, ir.Operation, ir.Attribute]] = []
         self.laws: dict[ir.Value, Law] = {}  # of results of recognised blocks
@@ -230,7 +232,9 @@ class Rewriter:
         """What the options ask for beside a rewritten operation: a stamp, a mark."""
         op = rewrite.op
         if self.options.print_rules:
-            rewrite.stamp(family)
+            stamped = rewrite.stamp(family)
+            if stamped is not None:
+                self.stamped.append(stamped)
         if self.options.mark_tensors and not self.emit.scope.is_isolated:
             with rewrite.after():
                 for result in op.results:
@@ -300,7 +304,9 @@ class Rewriter:
 
     def finish(self) -> None:
         """Erase what has been replaced and what has become unused by it."""
-        erased = erase_dead([*self.emit.scope.emitted, *self.closed, *self.dead])
+        stamps = Inheritance(self.stamped)
+        erased = erase_dead([*self.emit.scope.emitted, *self.closed, *self.dead], stamps)
+        stamps.settle(erased)
         for key, op, sharding in self.layouts:
             if key not in erased:
                 lay_out(op, sharding)
@@ -338,6 +344,7 @@ class Attempt:
         self.closed = len(rewriter.closed)
         self.sums, self.products = len(rewriter.sums), len(rewriter.products)
         self.layouts = len(rewriter.layouts)
+        self.stamped = len(rewriter.stamped)
         rewriter.journals.append(self.journal)
         rewriter.facts.learnt.append(self.learnt)
 
@@ -369,6 +376,7 @@ class Attempt:
         del rewriter.sums[self.sums :]
         del rewriter.products[self.products :]
         del rewriter.layouts[self.layouts :]
+        del rewriter.stamped[self.stamped :]
 
 
 def empty_inputs(count: int) -> list[ScaledValue | None]:
@@ -376,8 +384,11 @@ def empty_inputs(count: int) -> list[ScaledValue | None]:
     return [None] * count
 
 
-def erase_dead(candidates: Sequence[ir.Operation]) -> set[int]:
-    """Erase operations whose results have no use, and then the operations that fed only them; returns their hashes."""
+def erase_dead(candidates: Sequence[ir.Operation], stamps: Inheritance | None = None) -> set[int]:
+    """Erase operations whose results have no use, and then the operations that fed only them; returns their hashes.
+
+    stamps: is told of each before it is erased.
+    """
     # Erased operations may not be touched again, not even to compare them: their hashes are taken before.
     work = [(hash(op), op) for op in candidates]
     erased: set[int] = set()
@@ -389,6 +400,8 @@ def erase_dead(candidates: Sequence[ir.Operation]) -> set[int]:
         producers = [owner.operation for owner in owners if not isinstance(owner, ir.Block)]
         work.extend((hash(p), p) for p in producers if p.name in _PURE)
         erased.add(key)
+        if stamps is not None:
+            stamps.note(key, op)
         op.erase()
     return erased
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.stamps import BLOCK, REASON, RULE, SCALE, stamps_of
 from scalify_hlo.engine.selection import argument_names, attributes_of
 from scalify_hlo.engine.signature import ROLE, public_function
 from scalify_hlo.errors import Diagnostic, describe_location
@@ -61,11 +62,12 @@ class RescaleDecision:
 
 @dataclasses.dataclass(frozen=True)
 class TensorDecision:
-    """A tensor's rule and scale.
+    """A tensor's rule and scale, and why it has that scale.
 
     operation: name of the operation that computes it. rule: family of the rule that chose the scale. block: the block
     that it was recognised as part of. scale: a power of two times run-time scales s0, s1, ... log2_estimate: log2 of
-    the root mean square that its data are estimated to have; NaN where no estimate was made.
+    the root mean square that its data are estimated to have; NaN where no estimate was made. reason: why the scale is
+    what it is ("average", "max at run time, budget"), "law" where it follows by the rule from the operands' scales.
     """
 
     source: str
@@ -75,6 +77,7 @@ class TensorDecision:
     block: str
     scale: str
     log2_estimate: float
+    reason: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,20 +156,21 @@ def _tensors(module: ir.Module) -> list[TensorDecision]:
     for function in CallGraph(module).functions.values():
         for op in walk(function):
             attributes = op.attributes
-            if "scalify.rule" not in attributes or "scalify.scale" not in attributes or not len(op.results):
+            if not {RULE, SCALE, REASON} <= stamps_of(op).keys() or not len(op.results):
                 continue
-            scale = attributes["scalify.scale"]
+            scale = attributes[SCALE]
             if not isinstance(scale, ir.StringAttr):
                 continue  # several results: structure
             text = scale.value
             rms = _RMS.search(text)
             size = float(rms[1]) if rms else 0.0
             estimate = math.log2(size) if 0 < size < math.inf else math.nan
-            block = ir.StringAttr(attributes["scalify.block"]).value if "scalify.block" in attributes else ""
+            block = ir.StringAttr(attributes[BLOCK]).value if BLOCK in attributes else ""
             found.append(
                 TensorDecision(
                     describe_location(op.location), op.name, str(op.results[0].type),
-                    ir.StringAttr(attributes["scalify.rule"]).value, block, text.split(" ")[0], estimate,
+                    ir.StringAttr(attributes[RULE]).value, block, text.split(" ")[0], estimate,
+                    ir.StringAttr(attributes[REASON]).value,
                 )
             )  # fmt: skip
     return found
@@ -204,10 +208,12 @@ def as_text(found: Explanation, furthest: int = 12) -> str:
         )
         rows = [
             (_short(t.source), t.operation.removeprefix("stablehlo."), t.type.removeprefix("tensor<")[:-1],
-             t.block or t.rule, t.scale, _power(t.log2_estimate))
+             t.block or t.rule, t.reason, t.scale, _power(t.log2_estimate))
             for t in shown
         ]  # fmt: skip
-        sections.append(_table(title, ("source", "operation", "type", "because", "scale", "data's RMS"), rows))
+        sections.append(
+            _table(title, ("source", "operation", "type", "because", "scale by", "scale", "data's RMS"), rows)
+        )
     return "\n\n".join(sections)
 
 
@@ -215,10 +221,13 @@ def _summary(found: Explanation) -> str:
     fp8 = sum(not each.reason for each in found.products)
     kinds = collections.Counter(each.block or each.rule for each in found.tensors)
     common = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(6))
+    reasons = collections.Counter(reason for each in found.tensors for reason in each.reason.split(", "))
+    why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     lines = [
         f"precision {found.precision}: {fp8} of {len(found.products)} products in FP8, {len(found.rescales)} tensors "
         "rescaled at run time",
         f"{len(found.tensors)} tensors have scales by rule ({common})",
+        f"and for these reasons: {why}",
     ]
     return "\n".join(lines)
 
@@ -273,8 +282,8 @@ def as_html(found: Explanation, title: str) -> str:
                     [((p.source, p.role, p.weight, p.types, p.reason or "FP8"), "" if p.reason else "fp8")
                      for p in found.products]),
         _html_table("Rescaled at run time", ("source", "what"), [((r.source, r.place), "") for r in found.rescales]),
-        _html_table("Tensors", ("source", "operation", "type", "rule", "block", "scale", "data's RMS"),
-                    [((t.source, t.operation, t.type, t.rule, t.block, t.scale, _power(t.log2_estimate)), "")
+        _html_table("Tensors", ("source", "operation", "type", "rule", "block", "scale by", "scale", "data's RMS"),
+                    [((t.source, t.operation, t.type, t.rule, t.block, t.reason, t.scale, _power(t.log2_estimate)), "")
                      for t in found.tensors]),
     ]  # fmt: skip
     return _PAGE.format(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import At, Emitter
+from scalify_hlo.emit.stamps import BLOCK, BY_LAW, FORM, REASON, RULE, SCALE, VALUE, Reason, Stamped
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, TRIALS, Scale, round_log2
@@ -35,6 +36,7 @@ class OpRewrite:
         "_first",
         "_infos",
         "_plain",
+        "_reasons",
         "_result",
         "after_op",
         "emit",
@@ -59,6 +61,7 @@ class OpRewrite:
         self._infos: dict[int, TensorInfo] = {}  # of operands as they are now
         self._plain: dict[int, ir.Value] = {}  # plain operands that have been replaced, as they were
         self.on_values = False  # the operation computes on unscaled values (see `combined`)
+        self._reasons: tuple[Reason, ...] = ()
 
     # --- operands ---------------------------------------------------------------------------------------------
 
@@ -142,6 +145,8 @@ class OpRewrite:
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
         on_value = not indifferent and self._leaves_range(scale)
+        if on_value:
+            self.because("range")
         self._declare(index, data, scale, self.known(index, scale, moments), indifferent, on_value)
 
     def _declare(
@@ -174,6 +179,7 @@ class OpRewrite:
                 rms *= found.moments.rms**power
         if size.factors != scale.factors:
             return moments
+        self.because("block")
         rms *= 2.0 ** (size.exponent - scale.exponent)
         mean, nonnegative = law.moments.mean, moments.nonnegative or law.moments.nonnegative
         return Moments(law.moments.rms * rms, mean * rms, nonnegative, infinite=moments.infinite)
@@ -227,12 +233,14 @@ class OpRewrite:
             exponent = round_log2(unit, self.rewriter.options.rounding)
         on_value = self._leaves_range(scale, exponent)
         if on_value:
+            self.because("range")
             exponent = 0.0  # data made smaller by an estimate first would lose bits
         far = abs(scale.exponent + exponent) > budget.FURTHEST_CONSTANT_SCALE and scale.is_constant
         if far and not self.rewriter.paper and not self.result_info(index).is_narrow:
             exponent = math.copysign(budget.FURTHEST_CONSTANT_SCALE, scale.exponent + exponent) - scale.exponent
             moments = Moments(2.0**exponent, 0.0, moments.nonnegative, infinite=moments.infinite)
         if exponent:
+            self.because("budget")
             value = self.value(index) if data is None else data
             with self.after():
                 data = self.emit.rescale(value, Scale(-exponent))
@@ -279,6 +287,8 @@ class OpRewrite:
         known = self.known(index, scale, moments)
         if known is not moments:
             exponent = round_log2(known.log2, self.rewriter.options.rounding)
+        if exponent:
+            self.because("budget")
         data = self.emit.convert(self.emit.rescale(wide, Scale(-exponent)), self.result_info(index).element)
         self.result(scale.shifted(exponent), moments.shifted(-exponent), index=index, data=data)
 
@@ -346,12 +356,26 @@ class OpRewrite:
     def common_scale(self, members: Sequence[ScaledValue]) -> Scale:
         """A scale that fits the largest of several values, those that are indifferent to scale not counted."""
         live = [member for member in members if not member.indifferent]
+        if len(live) < len(members):
+            self.because("any")
         if not live:
             return members[0].scale
         if all(member.scale.factors == live[0].scale.factors for member in live):
             # Known at compile time: the largest keeps its data as they are.
+            if len(live) > 1:
+                self.because("shared")
             return max(live, key=lambda member: member.scale.exponent + member.moments.log2).scale
-        return self.emit.maximum([member.size for member in live])
+        return self.maximum([member.size for member in live])
+
+    def maximum(self, scales: Sequence[Scale], base: float | None = None) -> Scale:
+        """The largest of several scales, as `Emitter.maximum`; the reason is noted.
+
+        "larger" where algebra tells which of unlike scales is the largest, "max at run time" where a number must.
+        """
+        found = self.emit.maximum(scales, base)
+        own = any(found.factors == scale.factors for scale in scales)
+        self.because("larger" if own else "max at run time")
+        return found
 
     def bring(self, member: ScaledValue, scale: Scale) -> ir.Value:
         """The data of a value at another scale: data * (scale of the value / scale)."""
@@ -380,26 +404,48 @@ class OpRewrite:
 
     # --- printing ---------------------------------------------------------------------------------------------
 
-    def stamp(self, family: str) -> None:
+    def because(self, *reasons: Reason) -> None:
+        """Note why the scale of a result is what it is; without a reason it follows by the rule's law alone."""
+        for reason in reasons:
+            if reason not in self._reasons:
+                self._reasons = (*self._reasons, reason)
+
+    @property
+    def reason(self) -> str:
+        """Why the scales of the results are what they are: reasons in the order in which they came to bear."""
+        return ", ".join(self._reasons) or BY_LAW
+
+    def stamp(self, family: str) -> Stamped | None:
         """Record the rule and the scales chosen as attributes of the operation (`--print-rules`).
 
-        If it has been replaced, of the operation that its first result is now computed by.
+        If it has been replaced, of the operation that its first result is now computed by. Returns what is needed to
+        carry the stamps over should the operation be erased; None if nothing was stamped.
         """
         known = [self.rewriter.scaled.get(result) for result in self.op.results]
+        first = known[0] if known else None
         op = self.op
         if self.erased:
-            owner = known[0].data.owner if known and known[0] else None
-            if owner is None or isinstance(owner, ir.Block) or "scalify.rule" in owner.operation.attributes:
-                return
+            owner = first.data.owner if first else None
+            if owner is None or isinstance(owner, ir.Block) or RULE in owner.operation.attributes:
+                return None
             op = owner.operation
         attributes = op.attributes
-        attributes["scalify.rule"] = ir.StringAttr.get(family)
-        law = self.rewriter.laws.get(self.op.results[0]) if len(self.op.results) else None
+        attributes[RULE] = ir.StringAttr.get(family)
+        law = self.rewriter.laws.get(self.op.results[0]) if known else None
         if law is not None:
-            attributes["scalify.block"] = ir.StringAttr.get(law.block)
+            attributes[BLOCK] = ir.StringAttr.get(law.block)
         texts = [ir.StringAttr.get(describe(k) if k else "plain") for k in known]
         if texts:
-            attributes["scalify.scale"] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)
+            attributes[SCALE] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)
+        if any(known):
+            attributes[REASON] = ir.StringAttr.get(self.reason)
+        if first is None:
+            return None
+        cache, value = self.emit.scope.cache, unscaled_key(first.data, first.scale, first.info.element)
+        beside = cache.get(value)
+        if beside is not None and beside == op.results[0] and beside != first.data:
+            attributes[FORM] = ir.StringAttr.get(VALUE)
+        return Stamped(hash(op), cache, value, first.data)
 
 
 def describe(value: ScaledValue) -> str:

@@ -2,12 +2,14 @@
 
 import json
 import pathlib
+import re
 
 import pytest
 from click.testing import CliRunner
 from scalify_hlo.tools.explain import main
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.emit.stamps import BY_LAW, REASONS
 from scalify_hlo.reports.explain import Explanation, as_text, explain
 from tests.training_programs import forward_text, train_step_text
 
@@ -36,6 +38,16 @@ def test_tensors_have_rules_scales_and_estimates(step: Explanation) -> None:
     assert {"softmax", "gradient of softmax", "gradient of normalisation"} <= blocks
     assert all(abs(each.log2_estimate) < 16 for each in step.tensors if each.log2_estimate == each.log2_estimate)
     assert len(step.rescales) == 7
+
+
+def test_every_tensor_has_a_reason_that_the_documentation_explains(step: Explanation) -> None:
+    given = {reason for each in step.tensors for reason in each.reason.split(", ")}
+    assert {"law", "average", "update", "max at run time", "stream", "budget", "block"} <= given
+    assert given <= {BY_LAW, *REASONS}
+    assert " law, " in as_text(step, 0).splitlines()[2]
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "numerics.md").read_text()
+    table = page.partition("## Reasons")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)) == sorted(REASONS)
 
 
 def test_text_shows_the_furthest_or_all(step: Explanation) -> None:
