@@ -23,6 +23,7 @@ from scalify_hlo.engine.survey import Survey
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.io.depth import deep_programs
 from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.state import find_pairs, mark_state, unmark_state
@@ -129,3 +130,4 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         if has_layouts:
             unfold_layouts(module)
         unmark_state(module)
+        erase_dead(module)

@@ -20,12 +20,13 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.carriers import carries, layouts_folded
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.manual import MANUAL, groups_around
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
 from scalify_hlo.passes.markers import magnitude, marker, power_of_two
-from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
+from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.types import tensor_info
 
 Place = Literal["branches", "scores", "logits", "gradients"]
@@ -38,8 +39,6 @@ _DESCRIPTIONS = {
 }
 # Elementwise factors of a gradient on its way into a branch: dropout.
 _MASKS = ("stablehlo.select", "stablehlo.multiply", "stablehlo.convert", "stablehlo.divide")
-
-
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +78,7 @@ class AutoRescale(Pass):
                 op = defining_op(value)
                 where = describe_location(op.location) if op is not None else ""
                 remarks.append(Diagnostic(f"rescaled: {_DESCRIPTIONS[place]}, {value.type}", where, "remark"))
-            erase_unused(module, frozenset({"stablehlo.constant"}))
+            erase_dead(module)
             merge_equal(module)
         count = collections.Counter(found.values())
         counts = ", ".join(f"{count[place]} {place}" for place in _PLACES if count[place])

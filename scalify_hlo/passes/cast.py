@@ -17,15 +17,15 @@ from scalify_hlo.engine.signature import argument_names, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.globs import matches
 from scalify_hlo.module.carriers import before_carriers, fold_layouts, layouts_folded
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import WIDE, Held, convert
-from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
+from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
 from scalify_hlo.precision import PrecisionPolicy, Preset, policy
 from scalify_hlo.types import tensor_info
 
 # What a narrow constant takes the place of.
-_DISPLACED = frozenset(f"stablehlo.{name}" for name in ("constant", "broadcast_in_dim", "convert", "reshape", "negate"))
 # Argument attribute that tells what the pass took an argument for.
 STATE = "scalify.state"
 
@@ -84,7 +84,7 @@ class Cast(Pass):
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
             retyper.erase_carried()
-            erase_unused(module, _DISPLACED)
+            erase_dead(module)
             merge_equal(module)
             remarks.extend(_remarks(self.name, main, state, chosen))
 

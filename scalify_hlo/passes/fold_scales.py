@@ -18,10 +18,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from scalify_hlo.analysis.calls import CallGraph, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.types import TensorInfo, tensor_info
 
@@ -77,7 +78,7 @@ def fold_scales(module: ir.Module) -> int:
     folder = _Folder()
     for function in CallGraph(module).functions.values():
         folder.block(function.regions[0].blocks[0])
-        folder.erase_dead(function)
+    erase_dead(module)
     return folder.count
 
 
@@ -217,31 +218,6 @@ class _Folder:
         self.known.pop(op.results[0], None)
         op.erase()
         self.count += 1
-
-    def erase_dead(self, function: ir.Operation) -> None:
-        """Erase constants and operations without effects that nobody reads any more."""
-        for op in reversed(list(walk(function))):
-            unread = not any(True for result in op.results for _ in result.uses)
-            pure = op.name == "stablehlo.constant" or op.name.removeprefix("stablehlo.") in _FOLDED
-            if unread and pure and len(op.results) == 1:
-                self.known.pop(op.results[0], None)
-                op.erase()
-
-
-_FOLDED = {
-    *_UNARY,
-    *_BINARY,
-    "clamp",
-    "compare",
-    "concatenate",
-    "reduce_precision",
-    "select",
-    "slice",
-    "convert",
-    "reshape",
-    "broadcast_in_dim",
-    "bitcast_convert",
-}
 
 
 def _computed(op: ir.Operation, values: list[Array]) -> Array | None:

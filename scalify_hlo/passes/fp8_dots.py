@@ -29,6 +29,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.globs import matches
 from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.module.carriers import layouts_folded
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fp8_quantise import Quantiser, rescale, unmoved
 from scalify_hlo.passes.precision_kinds import KEPT
@@ -108,6 +109,8 @@ class FP8Dots(Pass):
                     remarks.append(_remark(product, f"left in {_element(product)}: {reason}"))
             for op in converted:
                 turn(op)
+            if converted:
+                erase_dead(module)
         summary = f"{self.name}: {count['converted']} matrix products converted to FP8, {count['left']} left"
         remarks.append(Diagnostic(summary, "", "remark"))
 

@@ -20,6 +20,7 @@ from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import constrain, fold_layouts, lay_out, unfold_layouts
 from scalify_hlo.module.constants import splat_number
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.propagation import Axes, Propagated, propagate
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
@@ -92,6 +93,8 @@ class PartialSums(Pass):
                         sums += 1
                         _sum(end, known)
             unfold_layouts(module)
+            if sums:
+                erase_dead(module)
         if sums:
             message = f"{self.name}: {len(parts)} values in parts, {sums} sums over devices"
             remarks.append(Diagnostic(message, "", "remark"))

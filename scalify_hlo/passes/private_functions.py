@@ -56,14 +56,6 @@ def merge_equal(module: ir.Module) -> None:
             calls.functions[name].erase()
 
 
-def erase_unused(module: ir.Module, names: frozenset[str]) -> None:
-    """Remove the operations called `names` whose results nobody reads; they must have no effect of their own."""
-    for function in CallGraph(module).functions.values():
-        for op in reversed(list(walk(function))):
-            if op.name in names and not any(True for result in op.results for _ in result.uses):
-                op.erase()
-
-
 def has_floats(function: ir.Operation) -> bool:
     """Whether a function or a function that it calls may have a float value."""
     arguments = function.regions[0].blocks[0].arguments

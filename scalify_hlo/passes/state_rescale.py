@@ -20,11 +20,12 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.carriers import layouts_folded
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
 from scalify_hlo.passes.markers import magnitude, marker, power_of_two
-from scalify_hlo.passes.private_functions import erase_unused, merge_equal, unshare
+from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.types import tensor_info
 
 _KINDS = ("parameters", "moments")
@@ -66,7 +67,7 @@ class StateRescale(Pass):
                 info = tensor_info(last.operands[result].type)
                 if kind in self.kinds and info.is_static and info.size:
                     last.operands[result] = _rebased(module, last.operands[result], kind, due)
-            erase_unused(module, frozenset({"stablehlo.constant"}))
+            erase_dead(module)
             merge_equal(module)
 
 

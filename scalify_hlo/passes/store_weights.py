@@ -22,6 +22,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.globs import matches
 from scalify_hlo.io.scales_file import Channels, channel_scales, read_scales, split_scales
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
@@ -97,6 +98,7 @@ class StoreWeights(Pass):
             main.attributes["function_type"] = ir.TypeAttr.get(
                 ir.FunctionType.get([a.type for a in body.arguments], results)
             )
+            erase_dead(module)  # arguments of functions that have been inlined, too
         by_channel = f", {channelled} of them with a scale for each channel" if channelled else ""
         message = f"{self.name}: {count} weights ({elements} elements) in {self.format}{by_channel}"
         remarks.append(Diagnostic(message, "", "remark"))

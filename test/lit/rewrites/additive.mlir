@@ -91,7 +91,6 @@ func.func public @add_of_a_constant_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765625E-4> : tensor<3x4xf32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765625E-4> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf32>
-// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765625E-4> : tensor<3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<3x4xf32>
@@ -113,7 +112,6 @@ func.func public @add_of_a_guard(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765625E-4> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf16>
-// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765620e-04> : tensor<3x4xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
@@ -141,7 +139,6 @@ func.func public @add_of_a_guard_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.024000e+03> : tensor<3x4xf32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.120000e+02> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.9765625> : tensor<3x4xf32>
-// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+03> : tensor<3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<3x4xf32>
@@ -163,7 +160,6 @@ func.func public @add_of_a_large_constant(%0: tensor<3x4xf32>) -> (tensor<3x4xf3
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.024000e+03> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.765620e-01> : tensor<3x4xf16>
-// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+03> : tensor<3x4xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>

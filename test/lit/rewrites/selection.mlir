@@ -54,8 +54,6 @@ func.func public @clamp_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>, %2: tensor
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf32>
 // CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<-1.000000e+00> : tensor<3x4xf32>
-// CHECK: %[[VCST_3:[A-Za-z_0-9]+]] = stablehlo.constant dense<-5.000000e-01> : tensor<3x4xf32>
-// CHECK: %[[VCST_4:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VCST_2]], %[[VCST]] : tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
@@ -80,8 +78,6 @@ func.func public @clamp_between_constants(%1: tensor<3x4xf32>) -> (tensor<3x4xf3
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<3x4xf16>
 // CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<-1.000000e+00> : tensor<3x4xf16>
-// CHECK: %[[VCST_3:[A-Za-z_0-9]+]] = stablehlo.constant dense<-5.000000e-01> : tensor<3x4xf16>
-// CHECK: %[[VCST_4:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x4xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[V0]] : tensor<f32>
@@ -613,7 +609,6 @@ func.func public @select_of_a_constant_f16(%0: tensor<3x4xi1>, %1: tensor<3x4xf1
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<-3.000000e+38> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<-1.000000e+09> : tensor<f32>
 // CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.26217745E-29> : tensor<f32>
-// CHECK: %[[VCST_3:[A-Za-z_0-9]+]] = stablehlo.constant dense<-1.000000e+09> : tensor<3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_2]], %[[VARG2]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_1]], %[[V0]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.clamp %[[VCST_0]], %[[V1]], %[[VCST]] : tensor<f32>
