@@ -68,7 +68,7 @@ def measure(text: str, batches: Sequence[Sequence[Array]]) -> dict[str, Any]:
         own = [each for each in losses if each.form == form]
         agreed = [each.agreement for each in own if not np.isnan(each.agreement)]
         forms[form] = {
-            "error": max((each.error for each in own), default=float("nan")),
+            "error": max((each.error for each in own if not np.isnan(each.error)), default=float("nan")),
             "agreement": agreed[0] if agreed else float("nan"),
             "finite": all(each.finite for each in own),
         }

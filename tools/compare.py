@@ -13,7 +13,8 @@ from .progress import Stages
 
 EPILOG = """
 error is |got - exact| / |exact| by norm, against the program in f64. top-1 and KL (nats) compare rows of scores: how
-often the largest element is the same, and how far the softmax is. "cast" is the program in that type without scales.
+often the largest element is the same, and how far the softmax is. Of integers (token ids) top-1 is the share of equal
+elements. "cast" is the program in that type without scales.
 """
 
 

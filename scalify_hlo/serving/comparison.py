@@ -24,11 +24,13 @@ Run = Callable[[Sequence[Array]], list[Array]]
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """How far a float result is from the exact one, over all batches.
+    """How far a result is from the exact one, over all batches.
 
     error: |got - exact| / |exact|, by norm. cosine: of the two. agreement: share of rows whose largest element is the
     same; divergence: mean Kullback-Leibler divergence, in nats, of the rows' softmax. These two are NaN for results
     that have no rows of scores. finite: whether all elements are finite that are so in the exact result.
+
+    Of integers (token ids) and booleans agreement is the share of equal elements, and the others are NaN.
     """
 
     form: str
@@ -61,7 +63,9 @@ def compare(
         ideal = exact(promote_arrays(list(arrays)))
         for form, run in forms.items():
             for i, (got, want) in enumerate(zip(run(arrays), ideal, strict=False)):  # a guard's counts come last
-                if is_float_array(want):
+                if want.dtype.kind in "iub":
+                    sums.setdefault((form, i), _Sums(False)).add_integers(got, want)
+                elif is_float_array(want):
                     rows = i in scores if scores is not None else want.ndim >= 2 and want.shape[-1] >= 4
                     sums.setdefault((form, i), _Sums(rows)).add(got, want)
     return [
@@ -101,10 +105,16 @@ class _Sums:
 
     def __init__(self, rows: bool):
         self.rows = rows
+        self.integers = False
         self.squares = self.error = self.own = self.product = 0.0
         self.count = self.agree = 0
         self.divergence = 0.0
         self.finite = True
+
+    def add_integers(self, got: Array, want: Array) -> None:
+        self.integers = True
+        self.count += want.size
+        self.agree += int(np.sum(got == want))
 
     def add(self, got: Array, want: Array) -> None:
         got, want = got.astype(np.float64), want.astype(np.float64)
@@ -124,6 +134,9 @@ class _Sums:
             self.divergence += float(np.sum(np.exp(p) * (p - q)))
 
     def loss(self, form: str, result: str) -> Loss:
+        if self.integers:
+            agreement = self.agree / self.count if self.count else np.nan
+            return Loss(form, result, np.nan, np.nan, agreement, np.nan, True)
         error = np.sqrt(self.error / self.squares) if self.squares else float(self.error > 0)
         norms = np.sqrt(self.squares * self.own)
         cosine = self.product / norms if norms else 1.0
@@ -136,12 +149,16 @@ def _log_softmax(x: Array) -> Array:
     return np.asarray(shifted - np.log(np.sum(np.exp(shifted), -1, keepdims=True)))
 
 
+def _cell(number: float, form: str) -> str:
+    return "-" if np.isnan(number) else f"{number:{form}}"
+
+
 def loss_table(losses: Sequence[Loss]) -> str:
     """One line for each form of each result."""
     rows: list[tuple[str, ...]] = [("result", "form", "error", "1 - cosine", "top-1", "KL", "finite")]
     for loss in losses:
-        scores = ("-", "-") if np.isnan(loss.agreement) else (f"{100 * loss.agreement:.2f}%", f"{loss.divergence:.1e}")
-        numbers = (f"{loss.error:.1e}", f"{1 - loss.cosine:.1e}")
+        scores = (_cell(loss.agreement, ".2%"), _cell(loss.divergence, ".1e"))
+        numbers = (_cell(loss.error, ".1e"), _cell(1 - loss.cosine, ".1e"))
         rows.append((loss.result, loss.form, *numbers, *scores, "yes" if loss.finite else "NO"))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(

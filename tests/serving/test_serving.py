@@ -21,6 +21,7 @@ from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.scales_file import TensorStatistics, read_scales
 from scalify_hlo.serving.calibration import Calibration, exponent, statistics_of
 from scalify_hlo.serving.comparison import compare as losses
+from scalify_hlo.serving.comparison import loss_table
 from scalify_hlo.serving.exported import pin_exported
 from scalify_hlo.serving.packing import pack as packed_weights
 from scalify_hlo.serving.packing import unpack
@@ -310,3 +311,26 @@ def test_inputs_that_do_not_fit_get_a_line_each(folder: pathlib.Path, tmp_path: 
     np.savez(tmp_path / "x.npz", tokens=np.zeros(LENGTH, np.int32))
     output = fails(calibrate.main, *arguments)
     assert "no array for argument 0; call it" in output
+
+
+def test_token_ids_are_compared_by_how_many_agree() -> None:
+    """A result of integers has no relative error; f16 cannot tell the two largest of these numbers apart."""
+    text = """
+    func.func @main(%x: tensor<4x2xf32>) -> (tensor<4xi32>, tensor<4x2xf32>) {
+      %a = stablehlo.slice %x [0:4, 0:1] : (tensor<4x2xf32>) -> tensor<4x1xf32>
+      %b = stablehlo.slice %x [0:4, 1:2] : (tensor<4x2xf32>) -> tensor<4x1xf32>
+      %less = stablehlo.compare LT, %a, %b : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xi1>
+      %i = stablehlo.convert %less : (tensor<4x1xi1>) -> tensor<4x1xi32>
+      %id = stablehlo.reshape %i : (tensor<4x1xi32>) -> tensor<4xi32>
+      return %id, %x : tensor<4xi32>, tensor<4x2xf32>
+    }"""
+    program = ir.Module.parse(text, context=make_context())
+    x = np.array([[1, 2], [1, 1 + 2.0**-12], [3, 2], [2, 4]], np.float32)
+    found = {(each.form, each.result): each for each in losses(program, program, [[x]])}
+    assert len(found) == 8
+    ids = {form: loss for (form, _), loss in found.items() if np.isnan(loss.error)}
+    assert {form: loss.agreement for form, loss in ids.items()} == {
+        "as written": 1, "cast to bf16": 0.75, "cast to f16": 0.75, "served": 1
+    }  # fmt: skip
+    row = next(line for line in loss_table(list(ids.values())).splitlines() if "cast to f16" in line)
+    assert re.split(r"\s{2,}", row)[2:] == ["-", "-", "75.00%", "-", "yes"]
