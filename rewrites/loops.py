@@ -12,6 +12,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.growth import alternatives, outside, sources, without
+from scalify_hlo.module.carried_scales import mark_carried
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled_key, wide_element
 from scalify_hlo.rules.registry import rule
@@ -127,6 +128,8 @@ class _Loop:
         new = emit.create(
             "stablehlo.while", types, [*operands, *initial.values()], attributes, regions=2, erasable=False
         )
+        if initial:
+            mark_carried(new, {len(operands) + position: i for position, i in enumerate(initial)})
         scales: dict[int, Scale] = {}
         for source, target in zip(copy.regions, new.regions, strict=True):
             block = source.blocks[0]

@@ -6,14 +6,15 @@ in the operations' own element types, rounding as they would. Then
 - a number repeated to the shape of a tensor becomes a splat constant of that shape,
 - a multiplication or division by 1 is the other operand,
 - `x * 2^a * 2^b` is one multiplication where the type has the range of f32: powers of two commute with rounding,
-- a carried value of a loop that each iteration returns as the constant that it entered as is that constant.
+- a carried value of a loop that each iteration returns as the constant that it entered as is that constant,
+- a carried scale of a loop is one number for all iterations (`loop_scales.py`).
 
 It changes nothing else, and never folds tensors of the size of data.
 """
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,8 @@ from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.loop_scales import LoopScales
+from scalify_hlo.rules.bodies import body_kind
 from scalify_hlo.types import TensorInfo, tensor_info
 
 # Constants of more elements are data.
@@ -95,12 +98,12 @@ class _Folder:
                 self._constant(op)
             elif op.name == "stablehlo.while":
                 self._loop(op)
-            elif len(op.regions):
+            else:
                 for region in op.regions:
                     for inner in region.blocks:
                         self.block(inner)
-            elif len(op.results) == 1:
-                self._operation(op)
+                if len(op.results) == 1:
+                    self._operation(op)
 
     def _constant(self, op: ir.Operation) -> None:
         info = tensor_info(op.results[0].type)
@@ -118,11 +121,10 @@ class _Folder:
     def _operation(self, op: ir.Operation) -> None:
         result = op.results[0]
         values = [self.known.get(operand) for operand in op.operands]
-        if op.operands and all(value is not None for value in values):
-            with np.errstate(all="ignore"):
-                found = _computed(op, [value for value in values if value is not None])
-            if found is not None and (tensor_info(result.type).size <= _LARGEST or _is_splat(found)):
-                return self._replace(op, found)
+        with np.errstate(all="ignore"):
+            found = _computed(op, values)
+        if found is not None and (tensor_info(result.type).size <= _LARGEST or _is_splat(found)):
+            return self._replace(op, found)
         name = op.name.removeprefix("stablehlo.")
         if name in ("multiply", "divide"):
             self._scaling(op, name, values)
@@ -170,6 +172,7 @@ class _Folder:
 
     def _loop(self, op: ir.Operation) -> None:
         condition, body = (region.blocks[0] for region in op.regions)
+        self.count += LoopScales(self.known, _computed, self._constant).settle(op)
         while self._fix_carried(op, condition, body):
             pass
         self.block(condition)
@@ -220,10 +223,22 @@ class _Folder:
         self.count += 1
 
 
-def _computed(op: ir.Operation, values: list[Array]) -> Array | None:
-    """What an operation makes of constants; None where that is not known."""
+# A slice or gather stays within its operand: start indices are clamped.
+_MOVING = {"dynamic_slice", "dynamic_update_slice", "gather"}
+_REDUCED: dict[str, Callable[[Array, tuple[int, ...]], Any]] = {"maximum": np.max, "minimum": np.min}
+
+
+def _computed(op: ir.Operation, operands: Sequence[Array | None]) -> Array | None:
+    """What an operation with one result makes of its operands, None where these are no constants; None where that is
+    not known.
+    """
     name, info = op.name.removeprefix("stablehlo."), tensor_info(op.results[0].type)
-    if not info.is_static or info.element not in NUMPY_DTYPES or info.is_complex:
+    if not info.is_static or info.element not in NUMPY_DTYPES or info.is_complex or not operands:
+        return None
+    if name in _MOVING:
+        return _moved(name, operands, info)
+    values = [value for value in operands if value is not None]
+    if len(values) < len(operands):
         return None
     dtype = _dtype(info)
     if name in _UNARY and len(values) == 1:
@@ -253,6 +268,14 @@ def _computed(op: ir.Operation, values: list[Array]) -> Array | None:
             names = ("start_indices", "limit_indices", "strides")
             bounds = [[int(n) for n in ir.DenseI64ArrayAttr(op.attributes[name])] for name in names]
             return values[0][tuple(slice(*each) for each in zip(*bounds, strict=True))]
+        case "reduce" if len(values) == 2 and body_kind(op) in ("maximum", "minimum"):
+            kind = body_kind(op)
+            axes = tuple(int(n) for n in ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
+            return np.asarray(_BINARY[kind](_REDUCED[kind](values[0], axes), values[1])).astype(dtype)
+        case "transpose":
+            return values[0].transpose([int(n) for n in ir.DenseI64ArrayAttr(op.attributes["permutation"])])
+        case "reverse":
+            return np.flip(values[0], tuple(int(n) for n in ir.DenseI64ArrayAttr(op.attributes["dimensions"])))
         case "reshape":
             return values[0].reshape(info.shape)
         case "broadcast_in_dim":
@@ -264,6 +287,14 @@ def _computed(op: ir.Operation, values: list[Array]) -> Array | None:
             return np.ascontiguousarray(values[0]).reshape(info.shape).view(dtype)
         case _:
             return None
+
+
+def _moved(name: str, operands: Sequence[Array | None], info: TensorInfo) -> Array | None:
+    """What is moved about is one number wherever it goes: slices of equal elements, and writing over with the same."""
+    count = 2 if name == "dynamic_update_slice" else 1
+    values = [value for value in operands[:count] if value is not None]
+    same = len(values) == count and all(_is_splat(value) and value.flat[0] == values[0].flat[0] for value in values)
+    return np.broadcast_to(values[0].flat[0], info.shape) if same else None
 
 
 def _converted(value: Array, info: TensorInfo) -> Array | None:

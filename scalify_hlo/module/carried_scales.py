@@ -1,0 +1,33 @@
+"""Which of the values that a loop carries are scales, and of which others: an attribute of the loop."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
+
+# Attribute of a loop: for each carried value, which one it is the scale of; -1 where it is no scale.
+CARRIED = "scalify.carried"
+
+
+def mark_carried(loop: ir.Operation, data_of: Mapping[int, int]) -> None:
+    """Say on a loop which carried value each carried scale belongs to: scale -> data, by their positions."""
+    found = np.full(len(loop.operands), -1, np.int64)
+    for scale, data in data_of.items():
+        found[scale] = data
+    loop.attributes[CARRIED] = ir.DenseElementsAttr.get(found)
+
+
+def carried_scales(loop: ir.Operation) -> dict[int, int]:
+    """Position of each carried scale -> that of its data. Nothing where the loop has changed since it was marked."""
+    attribute = loop.attributes.get(CARRIED, None)
+    if not isinstance(attribute, ir.DenseElementsAttr):
+        return {}
+    found = np.asarray(attribute).ravel()
+    if len(found) != len(loop.operands):
+        return {}
+    pairs = {scale: int(data) for scale, data in enumerate(found) if 0 <= data < len(found)}
+    infos = [tensor_info(value.type) for value in loop.operands]
+    fits = all(infos[scale].element == "f32" and infos[data].is_float for scale, data in pairs.items())
+    return pairs if fits else {}
