@@ -3,11 +3,12 @@
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter, Scope
 from scalify_hlo.emit.growth import alternatives
-from scalify_hlo.engine.functions import Specialised, call_signature
-from scalify_hlo.engine.rewriter import Rewriter
+from scalify_hlo.engine.functions import call_signature
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.shapes import joined
+from scalify_hlo.rules.signatures import Specialised
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import SMALLEST, Scale
 from scalify_hlo.size.moments import UNIT, Moments
@@ -131,7 +132,7 @@ def _parts_outside(emit: Emitter, members: list[ScaledValue | None]) -> list[Sca
 
 
 def _return_pairs(
-    rewriter: Rewriter,
+    rewriter: Rewriting,
     scope: Scope,
     terminator: ir.Operation,
     members: list[ScaledValue | None],

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter
 from scalify_hlo.engine.devices import same_on_every_device
-from scalify_hlo.engine.rewriter import Rewriter
+from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.shapes import to_rank_0
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale
 
 
-def is_same_everywhere(rewriter: Rewriter, scale: Scale) -> bool:
+def is_same_everywhere(rewriter: Rewriting, scale: Scale) -> bool:
     """Whether a scale is known to be the same on all devices."""
     return all(same_on_every_device(symbol.value, rewriter.functions.everywhere) for symbol, _ in scale.factors)
 
@@ -28,7 +28,7 @@ def all_reduce_maximum(emit: Emitter, value: ir.Value, attributes: dict[str, ir.
 
 
 def at_common_scales(
-    rewriter: Rewriter, values: Sequence[ScaledValue], attributes: dict[str, ir.Attribute]
+    rewriter: Rewriting, values: Sequence[ScaledValue], attributes: dict[str, ir.Attribute]
 ) -> list[ScaledValue]:
     """Values with scales that are the same on all devices: those that may differ are brought to their maximum.
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.functions import retype
 from scalify_hlo.module.constants import dense_value, splat_number
+from scalify_hlo.module.function_types import retype
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.rewriting import Functions
 from scalify_hlo.types import tensor_info
 
 if TYPE_CHECKING:
     from scalify_hlo.emit.emitter import Emitter
-    from scalify_hlo.engine.functions import FunctionTable
 
 _BOUND_TO_TYPE = names(Trait.BOUND_TO_TYPE)
 
@@ -35,7 +35,7 @@ def widened(r: OpRewrite) -> ir.Operation:
     return copy
 
 
-def _widen_operation(emit: "Emitter", functions: "FunctionTable", op: ir.Operation) -> None:
+def _widen_operation(emit: "Emitter", functions: Functions, op: ir.Operation) -> None:
     """Retype one operation, its operands and its regions."""
     if op.name in _BOUND_TO_TYPE and any(_is_narrow(v) for v in [*op.operands, *op.results]):
         raise UnsupportedError(f"'{op.name}' inside a region that has to be computed in f32")
@@ -80,7 +80,7 @@ def _widen_constant(emit: "Emitter", op: ir.Operation) -> ir.Attribute:
     raise UnsupportedError("a region that has to be computed in f32 holds a dense constant of a narrow type")
 
 
-def widened_function(emit: "Emitter", functions: "FunctionTable", callee: str) -> str:
+def widened_function(emit: "Emitter", functions: Functions, callee: str) -> str:
     """The name of a copy of a private function in f32; made on first use."""
     name = f"{callee}_in_f32"
     if name not in functions.by_name:

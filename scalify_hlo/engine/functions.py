@@ -1,7 +1,5 @@
 """The functions of a module: private ones are specialised per signature, once each."""
 
-import dataclasses
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +10,17 @@ from scalify_hlo.engine.devices import same_on_every_device
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.function_types import is_private, replace_terminator, retype
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.rules.rewriting import Rewriting
+from scalify_hlo.rules.signatures import (
+    Parameter,
+    PlainParameter,
+    ResultForm,
+    ScaledParameter,
+    Signature,
+    Specialised,
+)  # fmt: skip
 from scalify_hlo.rules.values import PlainFacts, ScaledValue
 from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.size.moments import UNIT, Moments
@@ -20,64 +28,6 @@ from scalify_hlo.types import tensor_info
 
 MARKER_PREFIX = "scalify."
 MARKER_ATTRIBUTE = "scalify.composite"
-
-
-@dataclasses.dataclass(frozen=True)
-class ScaledParameter:
-    """How one argument is scaled: 2^exponent * product of the parameters `factors`, or indifferent."""
-
-    exponent: float
-    factor: int | None  # index of a distinct run-time factor, None for a constant scale
-    shape: tuple[int, ...] = ()
-    indifferent: bool = False
-    moments: Moments = UNIT
-    everywhere: bool = False  # the factor is known to be the same on every device
-    carried: bool = False  # by a loop of the caller
-    positive: bool = False  # the factor is known not to be zero
-
-
-@dataclasses.dataclass(frozen=True)
-class PlainParameter:
-    """An argument without a scale; what the caller knows of it."""
-
-    facts: PlainFacts
-
-
-Parameter = ScaledParameter | PlainParameter
-Signature = tuple[Parameter, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class ResultForm:
-    """How one result of a specialised function is scaled; None scale: the extra result `extra` holds it."""
-
-    scaled: bool
-    scale: Scale | None = None  # in terms of the callee's factor symbols
-    extra: int | None = None
-    moments: Moments = UNIT
-    indifferent: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Specialised:
-    """A private function rewritten for one signature.
-
-    used_factors: which of the signature's factors the function takes as extra arguments, in order.
-    symbols: the callee's symbol of each factor.
-    """
-
-    name: str
-    results: tuple[ResultForm, ...]
-    used_factors: tuple[int, ...]
-    symbols: tuple[Symbol, ...]
-    extra_types: tuple[ir.Type, ...]
-    extra_everywhere: tuple[bool, ...]  # which extra results are known to be the same on every device
-    extra_parts: tuple[tuple[Scale, ...], ...]  # of which products of `symbols` each extra result is about the largest
-
-    @functools.cached_property
-    def positions(self) -> dict[Symbol, int]:
-        """Which factor each of `symbols` is."""
-        return {symbol: i for i, symbol in enumerate(self.symbols)}
 
 
 class FunctionTable:
@@ -260,34 +210,8 @@ class FunctionTable:
             manager.run(self.module.operation)
 
 
-def is_private(function: ir.Operation) -> bool:
-    """Whether a func.func is private."""
-    attributes = function.attributes
-    return "sym_visibility" in attributes and ir.StringAttr(attributes["sym_visibility"]).value == "private"
-
-
-def replace_terminator(terminator: ir.Operation, operands: Sequence[ir.Value]) -> None:
-    """Give a block's terminator other operands."""
-    ir.Operation.create(terminator.name, [], operands, loc=terminator.location, ip=ir.InsertionPoint(terminator))
-    terminator.erase()
-
-
-def retype(function: ir.Operation) -> None:
-    """Make a function's type follow its block arguments and its return; drops attributes that no longer fit."""
-    block = function.regions[0].blocks[0]
-    terminator = block.operations[len(block.operations) - 1]
-    inputs = [argument.type for argument in block.arguments]
-    results = [operand.type for operand in terminator.operands]
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
-    for name, count in (("arg_attrs", len(inputs)), ("res_attrs", len(results))):
-        if name in function.attributes:
-            kept = list(function.attributes[name])[:count]
-            kept += [ir.DictAttr.get({})] * (count - len(kept))
-            function.attributes[name] = ir.ArrayAttr.get(kept)
-
-
 def call_signature(
-    rewriter: Rewriter, callee: str, operands: Sequence[ir.Value], inputs: Sequence[ScaledValue | None]
+    rewriter: Rewriting, callee: str, operands: Sequence[ir.Value], inputs: Sequence[ScaledValue | None]
 ) -> tuple[Signature, list[Scale]]:
     """The signature of a call of `callee` and the run-time factors, in order, that it may have to pass."""
     functions = rewriter.functions

@@ -5,7 +5,6 @@ of the result; only the symbolic scale beside it changes. Values that depend on 
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir
@@ -22,9 +21,11 @@ from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition import find_laws
 from scalify_hlo.recognition.expansions import Expansion, find_expansions
 from scalify_hlo.recognition.laws import Law
+from scalify_hlo.rules.mirror import MIRRORED, mirror
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.rules.plain import MIRRORED, mirror, scaled_form, unscaled
+from scalify_hlo.rules.plain import scaled_form, unscaled
 from scalify_hlo.rules.registry import Rule, refusals, rules
+from scalify_hlo.rules.rewriting import Functions
 from scalify_hlo.rules.shapes import to_rank_0, uniform_along
 from scalify_hlo.rules.values import PlainFacts, ScaledValue
 from scalify_hlo.scale import ONE
@@ -34,9 +35,6 @@ from scalify_hlo.size.polynomials import PolynomialSum, polynomial_sums
 from scalify_hlo.size.state import StateSum, state_sums
 from scalify_hlo.types import tensor_info
 
-if TYPE_CHECKING:
-    from scalify_hlo.engine.functions import FunctionTable
-
 # Operations whose regions may use values of the surrounding function.
 _CAPTURING = names(Trait.CAPTURES)
 
@@ -44,7 +42,7 @@ _CAPTURING = names(Trait.CAPTURES)
 class Rewriter:
     """Rewrites one function body."""
 
-    def __init__(self, function: ir.Operation, options: ScalifyOptions, functions: "FunctionTable"):
+    def __init__(self, function: ir.Operation, options: ScalifyOptions, functions: Functions):
         self.function = function
         self.options = options
         self.paper = options.rules == "paper"  # nothing is known of the values but their scales

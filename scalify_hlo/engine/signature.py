@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir, sdy
 from scalify_hlo.emit.packed_scales import is_packable, packed
-from scalify_hlo.engine.functions import is_private, replace_terminator, retype
 from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.engine.selection import (
     ROLE,
@@ -21,6 +20,7 @@ from scalify_hlo.engine.selection import (
 )
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.carriers import constrain, sharding_of
+from scalify_hlo.module.function_types import is_private, replace_terminator, retype
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, collective_attributes
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rules.values import ScaledValue

@@ -15,9 +15,9 @@ import math
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.functions import retype
 from scalify_hlo.engine.selection import NAME, argument_names
 from scalify_hlo.errors import describe_location
+from scalify_hlo.module.function_types import retype
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.instrument import rebuilt, with_operands
 from scalify_hlo.types import FLOAT_RANGE, LARGEST, tensor_info

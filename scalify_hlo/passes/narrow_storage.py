@@ -20,8 +20,8 @@ import numpy as np
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator
 from scalify_hlo.bindings import ir, stablehlo
-from scalify_hlo.engine.functions import retype
 from scalify_hlo.execution.element_types import Array
+from scalify_hlo.module.function_types import retype
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.types import LARGEST, tensor_info
 

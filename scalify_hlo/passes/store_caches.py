@@ -16,7 +16,7 @@ import dataclasses
 from scalify_hlo.analysis.caches import carried_operands, constant_factor, written_over
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.functions import retype
+from scalify_hlo.module.function_types import retype
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.held_values import after
 from scalify_hlo.types import LARGEST, tensor_info

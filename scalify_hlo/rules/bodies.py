@@ -5,17 +5,14 @@ at run time (`open_scale`). If the rules never ask for that value, the region wo
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import NeedsScaleError
+from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import FIRST_OPEN, Scale, Symbol
 from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import tensor_info
-
-if TYPE_CHECKING:
-    from scalify_hlo.engine.rewriter import Rewriter
 
 _KINDS = {f"stablehlo.{name}": name for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
 
@@ -38,7 +35,7 @@ def body_kind(op: ir.Operation, region: int = 0) -> str:
     return kind if uses_both and returned[0] == operations[0].results[0] else "other"
 
 
-def open_scale(rewriter: "Rewriter") -> Scale:
+def open_scale(rewriter: Rewriting) -> Scale:
     """A scale of which only its identity is known: asking for its value raises NeedsScaleError."""
     rewriter.emit.opened += 1
     symbol = Symbol(FIRST_OPEN + rewriter.emit.opened, None, (), 0, False)  # type: ignore[arg-type]
@@ -46,7 +43,7 @@ def open_scale(rewriter: "Rewriter") -> Scale:
 
 
 def with_body(
-    rewriter: "Rewriter",
+    rewriter: Rewriting,
     op: ir.Operation,
     scales: Sequence[Scale | None],
     expected: Sequence[Scale | None] = (),

@@ -2,22 +2,17 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import At, Emitter
 from scalify_hlo.emit.stamps import BLOCK, BY_LAW, FORM, REASON, RULE, SCALE, VALUE, Reason, Stamped
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
+from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, TRIALS, Scale, round_log2
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import TensorInfo, tensor_info
-
-if TYPE_CHECKING:
-    from scalify_hlo.engine.rewriter import Rewriter
-
-
 
 Create = Callable[..., ir.Value]
 
@@ -48,7 +43,7 @@ class OpRewrite:
         "rewriter",
     )
 
-    def __init__(self, rewriter: "Rewriter", op: ir.Operation, name: str, inputs: list[ScaledValue | None]):
+    def __init__(self, rewriter: Rewriting, op: ir.Operation, name: str, inputs: list[ScaledValue | None]):
         self.rewriter = rewriter
         self.op = op
         self.name = name

@@ -1,19 +1,15 @@
 """Between plain and scaled: the scaled form of a plain value, and the plain value of a scaled one."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir
+from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, Scale
 from scalify_hlo.size.moments import of_constant
 from scalify_hlo.types import tensor_info
-
-if TYPE_CHECKING:
-    from scalify_hlo.engine.rewriter import Rewriter
-    from scalify_hlo.rules.oprewrite import OpRewrite
-
 
 
 def split_constant(number: float, *, mantissa_from_one: bool, furthest: int = 127) -> tuple[float, int]:
@@ -29,7 +25,7 @@ def split_constant(number: float, *, mantissa_from_one: bool, furthest: int = 12
     return number * 2.0**-exponent if abs(exponent) < 1000 else math.ldexp(number, -exponent), exponent
 
 
-def scaled_form(rewriter: "Rewriter", value: ir.Value) -> ScaledValue:
+def scaled_form(rewriter: Rewriting, value: ir.Value) -> ScaledValue:
     """A plain float tensor as data * scale, the scale a constant found at compile time (paper, section 3.4)."""
     facts = rewriter.facts_of(value)
     if facts.indifferent:
@@ -48,7 +44,7 @@ def scaled_form(rewriter: "Rewriter", value: ir.Value) -> ScaledValue:
     return ScaledValue(data, Scale(exponent), rewriter.moments(facts.moments.shifted(-exponent)))
 
 
-def split_scalar(rewriter: "Rewriter", value: ir.Value) -> ScaledValue | None:
+def split_scalar(rewriter: Rewriting, value: ir.Value) -> ScaledValue | None:
     """A number known at run time only, or a broadcast one, of a narrow type, split into mantissa and power of two.
 
     Adam's second moment divided by 1 - b2^t, a thousandth in the first step, would overflow f16 otherwise. None for
@@ -97,7 +93,7 @@ def unscaled_key(data: ir.Value, scale: Scale, element: str) -> tuple[Any, ...]:
     return ("unscaled", data, scale.exponent, scale.factors, element)
 
 
-def unscaled(rewriter: "Rewriter", scaled: ScaledValue, *, element: str | None = None) -> ir.Value:
+def unscaled(rewriter: Rewriting, scaled: ScaledValue, *, element: str | None = None) -> ir.Value:
     """data * scale, in `element` (by default wide enough: f32 for f16 and f8)."""
     emit = rewriter.emit
     element = element or wide_element(scaled.info.element)
@@ -115,7 +111,7 @@ def unscaled(rewriter: "Rewriter", scaled: ScaledValue, *, element: str | None =
     return found
 
 
-def _multiplied(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value:
+def _multiplied(rewriter: Rewriting, scaled: ScaledValue, wide: str) -> ir.Value:
     """data * scale in a wide type."""
     emit = rewriter.emit
     data, scale = scaled.data, scaled.scale
@@ -127,12 +123,12 @@ def _multiplied(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Valu
     return emit.rescale(data, scale, infinite=scaled.moments.infinite)
 
 
-def note_product(rewriter: "Rewriter", data: ir.Value, x: ScaledValue, y: ScaledValue) -> None:
+def note_product(rewriter: Rewriting, data: ir.Value, x: ScaledValue, y: ScaledValue) -> None:
     """Remember that `data` is the product of the data of two values."""
     rewriter.emit.scope.cache["product", data] = (x, y)
 
 
-def _product(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value | None:
+def _product(rewriter: Rewriting, scaled: ScaledValue, wide: str) -> ir.Value | None:
     """The value of a product from the values of its factors, where these are there already or are constants.
 
     One operation, instead of a product of scales, its broadcast and a multiplication.
@@ -157,7 +153,7 @@ def _product(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> ir.Value |
     return emit.op("multiply", scaled.data.type, *values)
 
 
-def _factors(rewriter: "Rewriter", scaled: ScaledValue) -> tuple[ScaledValue, ScaledValue] | None:
+def _factors(rewriter: Rewriting, scaled: ScaledValue) -> tuple[ScaledValue, ScaledValue] | None:
     """The two values that a value is the product of; None where its data alone are, and a constant is in its scale."""
     emit = rewriter.emit
     source, exponent = emit.source_of(scaled.data) or (scaled.data, 0.0)
@@ -169,7 +165,7 @@ def _factors(rewriter: "Rewriter", scaled: ScaledValue) -> tuple[ScaledValue, Sc
     return found if rest.is_one else None
 
 
-def _product_of_values(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> bool:
+def _product_of_values(rewriter: Rewriting, scaled: ScaledValue, wide: str) -> bool:
     """Whether the value of a product can be had from values that are there already."""
     cache = rewriter.emit.scope.cache
     found = _factors(rewriter, scaled)
@@ -177,50 +173,3 @@ def _product_of_values(rewriter: "Rewriter", scaled: ScaledValue, wide: str) -> 
         f.scale.is_constant or unscaled_key(f.data, f.scale, wide) in cache or _product_of_values(rewriter, f, wide)
         for f in found
     )
-
-
-# Elementwise operations whose value follows from their operands' values with one operation.
-MIRRORED = frozenset(
-    f"stablehlo.{name}" for name in ("multiply", "divide", "sqrt", "rsqrt", "negate", "abs", "broadcast_in_dim")
-)
-
-
-def mirror(r: "OpRewrite") -> None:
-    """Compute the value of an elementwise result beside its data, where the values of its operands are known.
-
-    In types with the range of f32 a chain of elementwise operations between two sums of unlike scales is then the
-    original program's; whatever of the data and of the values is not used is erased at the end.
-    """
-    rewriter = r.rewriter
-    first = r.inputs[0]
-    if r.name == "stablehlo.broadcast_in_dim" and (first is None or first.info.rank):
-        return
-    result = r.value()
-    scaled = rewriter.scaled.get(result)
-    if scaled is None or scaled.scale.is_constant or scaled.indifferent:
-        return
-    emit = rewriter.emit
-    info = scaled.info
-    if info.is_complex or wide_element(info.element) != info.element:
-        return
-    cache = emit.scope.cache
-    key = unscaled_key(scaled.data, scaled.scale, info.element)
-    if key in cache:
-        return
-    if first is not None and r.name == "stablehlo.broadcast_in_dim":
-        # A scalar (a learning rate) is unscaled before it is broadcast.
-        with r.after():
-            cache[key] = emit.broadcast_like(unscaled(rewriter, first), scaled.data)
-        return
-    values: list[ir.Value] = []
-    for i, x in enumerate(r.inputs):
-        if x is None:
-            values.append(r.original(i))
-            continue
-        value = cache.get(unscaled_key(x.data, x.scale, info.element))
-        if value is None:
-            return
-        values.append(value)
-    with r.after():
-        cache[key] = emit.create(r.name, [result.type], values).results[0]
-    rewriter.dead.append(r.op)

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale
 from scalify_hlo.types import tensor_info
 
 if TYPE_CHECKING:
     from scalify_hlo.emit.emitter import Emitter
-    from scalify_hlo.engine.rewriter import Rewriter
 
 
 def joined(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -23,7 +23,7 @@ def joined(*shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(max(sizes) for sizes in zip(*(shape for shape in shapes if shape), strict=True))
 
 
-def to_rank_0(rewriter: "Rewriter", scaled: ScaledValue) -> ScaledValue:
+def to_rank_0(rewriter: Rewriting, scaled: ScaledValue) -> ScaledValue:
     """The same value with one scale for all its elements: the largest."""
     shape = scaled.scale.shape
     if not shape:
@@ -32,7 +32,7 @@ def to_rank_0(rewriter: "Rewriter", scaled: ScaledValue) -> ScaledValue:
 
 
 def uniform_along(
-    rewriter: "Rewriter", scaled: ScaledValue, dims: Sequence[int], *, collapse: bool = False
+    rewriter: Rewriting, scaled: ScaledValue, dims: Sequence[int], *, collapse: bool = False
 ) -> ScaledValue:
     """The same value with a scale of size 1 along `dims`: the largest there; of rank 0 when nothing is left.
 
@@ -61,7 +61,7 @@ def uniform_along(
     return ScaledValue(data, found, scaled.moments, scaled.indifferent)
 
 
-def reduce_maximum(rewriter: "Rewriter", value: ir.Value, dims: Sequence[int]) -> ir.Value:
+def reduce_maximum(rewriter: Rewriting, value: ir.Value, dims: Sequence[int]) -> ir.Value:
     """The maximum of a f32 scale tensor over `dims`, which disappear."""
     emit = rewriter.emit
     shape = [n for d, n in enumerate(tensor_info(value.type).shape) if d not in dims]
