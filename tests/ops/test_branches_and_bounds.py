@@ -4,9 +4,10 @@ import jax
 import numpy as np
 import pytest
 
+from scalify_hlo.analysis.calls import walk
 from scalify_hlo.execution.inputs import Split, recombine
 from scalify_hlo.options import ScalifyOptions
-from tests.support import Rewritten, check_range
+from tests.support import Rewritten, check_range, parse
 
 CASE = """
 func.func public @main(%i: tensor<i32>, %x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
@@ -28,6 +29,81 @@ def test_a_branch_of_zeros_fits_the_scale_of_the_other(index: int) -> None:
     """With a scale of its own, 1, what is added to it, at 2^-36, would vanish."""
     x = np.float16([1.5, -0.25, 0.75, 3.0])
     check_range(CASE, [np.asarray(index, np.int32), x, x[::-1].copy()])
+
+
+UNLIKE = """
+func.func public @main(%i: tensor<i32>, %x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = "stablehlo.case"(%i) ({
+    %z = stablehlo.constant dense<0.0> : tensor<4xf16>
+    stablehlo.return %z : tensor<4xf16>
+  }, {
+    %n = stablehlo.multiply %x, %y : tensor<4xf16>
+    stablehlo.return %n : tensor<4xf16>
+  }, {
+    stablehlo.return %x : tensor<4xf16>
+  }) : (tensor<i32>) -> tensor<4xf16>
+  %1 = stablehlo.add %0, %x : tensor<4xf16>
+  return %1 : tensor<4xf16>
+}
+"""
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_a_branch_of_zeros_has_the_smallest_scale_beside_branches_of_unlike_scales(index: int) -> None:
+    """With 1, its scale as a number, what is added to it at 2^-36 would vanish."""
+    x, y = np.float16([1.5, -0.25, 0.75, 3.0]), np.float16([0.5, 2.0, -1.0, 1.0])
+    small = np.float32(2.0**-36)
+    run = Rewritten.of(UNLIKE).run
+    (got,) = run([Split(np.asarray(index, np.int32), None), Split(x, small), Split(y, np.float32(1))])
+    want = x.astype(np.float64) + (0 * x, x.astype(np.float64) * y, x)[index]
+    np.testing.assert_array_equal(recombine(got.data, got.scale) * 2.0**36, want)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_branch_of_zeros_returns_no_scale_where_the_others_agree(scaled: bool) -> None:
+    """The scale that they agree on exists outside, and zeros fit any: constant ones, and scaled ones."""
+    text = CASE.replace("stablehlo.add %x, %y", "stablehlo.negate %x")
+    if scaled:
+        text = text.replace(
+            "stablehlo.return %z", "%p = stablehlo.multiply %z, %y : tensor<4xf16>\n    stablehlo.return %p"
+        )
+    module = parse(Rewritten.of(text).text)
+    (case,) = [op for op in walk(module.operation) if op.name == "stablehlo.case"]
+    assert len(case.results) == 1
+
+
+@pytest.mark.parametrize("exponent", [-40, 0, 40])
+def test_what_is_known_of_a_reciprocal_root_brings_it_to_one(exponent: int) -> None:
+    """rsqrt(0.2 x^2) has data of 2.2 in f32, as 0.2 stays in them, and of half of that in f16."""
+    text = """
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf16> {
+  %c = stablehlo.constant dense<0.2> : tensor<4xf32>
+  %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+  %1 = stablehlo.multiply %0, %c : tensor<4xf32>
+  %2 = stablehlo.rsqrt %1 : tensor<4xf32>
+  %3 = stablehlo.convert %2 : (tensor<4xf32>) -> tensor<4xf16>
+  return %3 : tensor<4xf16>
+}
+"""
+    x = np.float32([1.0, -1.0, 1.0, -1.0])
+    (got,) = Rewritten.of(text).run([Split(x, np.float32(2.0**exponent))])
+    assert 0.7 <= np.abs(got.data).max() <= 1.5
+    np.testing.assert_allclose(recombine(got.data, got.scale), 0.2**-0.5 / np.abs(x) * 2.0**-exponent, rtol=1e-3)
+
+
+def test_large_elements_fit_a_narrow_type_at_unit_scale() -> None:
+    """3 stays in f32 data: 30000 times that is beyond f16, and half of it is not, as it is at unit scale."""
+    text = """
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf16> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %0 = stablehlo.multiply %x, %c : tensor<4xf32>
+  %1 = stablehlo.convert %0 : (tensor<4xf32>) -> tensor<4xf16>
+  return %1 : tensor<4xf16>
+}
+"""
+    x, scale = np.float32([1.5, -0.25, 0.75, 30000]), np.float32(2.0**-20)
+    (got,) = Rewritten.of(text).run([Split(x, scale)])
+    np.testing.assert_allclose(recombine(got.data, got.scale), x * 3 * scale, rtol=1e-3)
 
 
 @pytest.mark.parametrize("exponent", [30, -30])
