@@ -18,6 +18,8 @@ Reason = Literal[
 REASONS: tuple[Reason, ...] = get_args(Reason)
 # The rule's law alone: a function of the operands' scales.
 BY_LAW = "law"
+# How a remark on a scale with another reason begins.
+REMARK = "scale by: "
 # Of an operation that computes the value, data * scale, and not the data.
 VALUE = "value"
 

@@ -12,7 +12,7 @@ from scalify_hlo.emit.emitter import Emitter, Scope
 from scalify_hlo.emit.marks import ScaledTensor, add_mark
 from scalify_hlo.emit.narrow_products import Product, narrow_products
 from scalify_hlo.emit.shared_sums import Sum, share_sums
-from scalify_hlo.emit.stamps import Inheritance, Stamped
+from scalify_hlo.emit.stamps import BY_LAW, REMARK, Inheritance, Stamped
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.carriers import lay_out, sharding_of, takes_layout
@@ -233,6 +233,9 @@ class Rewriter:
             stamped = rewrite.stamp(family)
             if stamped is not None:
                 self.stamped.append(stamped)
+            if rewrite.reason != BY_LAW:
+                message = f"{REMARK}{rewrite.reason}"
+                self.functions.remarks.append(Diagnostic(message, describe_location(op.location), "remark"))
         if self.options.mark_tensors and not self.emit.scope.is_isolated:
             with rewrite.after():
                 for result in op.results:

@@ -16,7 +16,7 @@ from typing import Any
 
 from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.stamps import BLOCK, REASON, RULE, SCALE, stamps_of
+from scalify_hlo.emit.stamps import BLOCK, REASON, REMARK, RULE, SCALE, stamps_of
 from scalify_hlo.engine.selection import argument_names, attributes_of
 from scalify_hlo.engine.signature import ROLE, public_function
 from scalify_hlo.errors import Diagnostic, describe_location
@@ -119,7 +119,7 @@ def explain(
         for note in notes
         if note.message.startswith(_RESCALED)
     ]
-    others = [note.message for note in notes if not note.location and not note.message.startswith(_RESCALED)]
+    others = [n.message for n in notes if not n.location and not n.message.startswith((_RESCALED, REMARK))]
     return Explanation(
         str(precision or "f32"), tuple(products), tuple(_state(module)), tuple(rescales), tuple(_tensors(module)),
         tuple(others),

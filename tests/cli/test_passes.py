@@ -238,6 +238,24 @@ def test_print_rules(opt: Run):
     assert "scalify.scale" in text
 
 
+def test_print_rules_says_the_reasons_as_remarks(opt: Run):
+    """One line for each reason, or with --all-remarks one for each operation."""
+    source = """\
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %y : tensor<4xf32>
+  %1 = stablehlo.multiply %x, %0 : tensor<4xf32>
+  %2 = stablehlo.add %1, %z : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+"""
+    assert "remark" not in opt(stdin=source).stderr
+    once = opt("--print-rules", stdin=source).stderr
+    assert once.count("remark: scale by: ") == 1
+    assert ":2:8: remark: scale by: max at run time (and 1 times more; --all-remarks shows each place)" in once
+    each = opt("--print-rules", "--all-remarks", stdin=source).stderr
+    assert [f":{line}:8: remark: scale by: max at run time\n" in each for line in (2, 4)] == [True, True]
+
+
 UNSUPPORTED = """\
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.custom_call @mystery(%x) : (tensor<4xf32>) -> tensor<4xf32>
