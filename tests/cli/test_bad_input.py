@@ -14,7 +14,15 @@ from tests.cli.conftest import PROGRAM, Run, opt_process, without_excerpts
 
 ONE_DIAGNOSTIC = re.compile(r"[^:]+:\d+:\d+: error: .+")
 
+SHARDED = """module {
+  sdy.mesh @mesh = <["i"=4]>
+  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@MESH, [{"AXIS"}]>}) -> tensor<8xf32> {
+    return %x : tensor<8xf32>
+  }
+}"""
 FILES = {
+    "unknown axis": (SHARDED.replace("MESH", "mesh").replace("AXIS", "j").encode(), 'unknown axis name: "j"'),
+    "unknown mesh": (SHARDED.replace("MESH", "other").replace("AXIS", "i").encode(), "unknown mesh: @other"),
     "empty": (b"", "the file is empty"),
     "blank": (b" \n\n", "the file is empty"),
     "comment": (b"// nothing\n", "there is no operation here"),

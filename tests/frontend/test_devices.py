@@ -306,3 +306,22 @@ def test_pmap(precision):
     y = sc.scalify(mapped, precision={precision!r})(*sc.as_scaled_array((W, rows)))
     np.testing.assert_allclose(np.asarray(y), np.asarray(mapped(W, rows)), atol={1e-6 if precision is None else 2e-3})
     """)
+
+
+def test_shardings_that_do_not_fit_are_refused():
+    """An axis that the mesh has not, a scale that the sharding cuts, a mesh of another size."""
+    run("""
+    import pytest
+    x = sc.as_scaled_array(X)
+    with pytest.raises(ValueError, match="j.*not found in mesh"):
+        sc.scalify(lambda x: x * 2, in_shardings=(NamedSharding(mesh, P("j")),))(x)
+    sharding = NamedSharding(mesh, P("i"))
+    function = jax.jit(lambda x: x * 2, in_shardings=sharding, out_shardings=sharding)
+    exported = export.export(function)(jax.ShapeDtypeStruct((8, 16), np.float32))
+    with pytest.raises(sc.ScalifyError, match=r"scale of shape .2, 1. does not belong to data of shape .8, 16."):
+        sc.scalify_exported(exported, scale_shapes=lambda name, aval: (2, 1))
+    two = jax.make_mesh((2,), ("i",), axis_types=(AxisType.Auto,), devices=jax.devices()[:2])
+    placed = jax.device_put(x, sc.scaled_shardings(NamedSharding(two, P("i")), x))
+    with pytest.raises(ValueError, match="exported for 4 devices"):
+        jax.jit(sc.scalify_exported(exported).call)(placed)
+    """)
