@@ -140,7 +140,16 @@ class OptDriver:
                 exported = self._run_inside(exported, Pipeline((element,)), program.name, remarks)
         if self.settings.target:
             exported = self._run_inside(exported, Pipeline(()), program.name, remarks)
-        return bytes(exported.serialize())
+        try:
+            return bytes(exported.serialize())
+        except ValueError as error:  # exports for several devices by older jax have no named shardings
+            raise ScalifyError(
+                Diagnostic(
+                    f"jax.export does not write this back: {error}; export it again with the jax that is "
+                    "installed here, or ask for the module alone (--emit=artifact)",
+                    f"{program.name}:1:1",
+                )
+            ) from None
 
     def _run_inside(self, exported: Any, pipeline: Pipeline, name: str, remarks: list[Diagnostic]) -> Any:
         """An Exported whose module has gone through passes that keep the number of arguments and results."""

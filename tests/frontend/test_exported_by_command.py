@@ -101,3 +101,24 @@ def test_value(name):
     result = scaled.call(*(jax.tree.map(jnp.asarray, sc.as_scaled_array(a)) for a in arguments))
     for r, e in zip(sc.tree.leaves(result), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(np.asarray(r), e, rtol=1e-4, atol=1e-5)
+
+
+def test_an_export_that_cannot_be_written_back_is_one_line(tmp_path, monkeypatch):
+    """Those for several devices by older jax have no named shardings, without which jax.export writes none."""
+    import jax
+    import numpy as np
+    from click.testing import CliRunner
+    from jax import export
+    from scalify_hlo.tools.scalify_opt import main
+
+    def refuse(*_args, **_kwargs):
+        raise ValueError("Exported being serialized must have named shardings")
+
+    file = tmp_path / "old.exp"
+    file.write_bytes(export.export(jax.jit(lambda x: x * 2))(jax.ShapeDtypeStruct((4,), np.float32)).serialize())
+    monkeypatch.setattr(export.Exported, "serialize", refuse)
+    done = CliRunner().invoke(main, [str(file), "--scalify", "--emit=exported", "-o", str(tmp_path / "new.exp")])
+    assert done.exit_code == 1 and not (tmp_path / "new.exp").exists()
+    (line,) = [line for line in done.output.splitlines() if "error" in line]
+    assert "old.exp:1:1: error: jax.export does not write this back: Exported being" in line
+    assert "--emit=artifact" in line
