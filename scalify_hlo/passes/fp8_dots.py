@@ -21,6 +21,7 @@ import math
 from typing import ClassVar, Literal
 
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
+from scalify_hlo.analysis.size_errors import SizeErrors
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import argument_shapes
@@ -39,6 +40,9 @@ from scalify_hlo.types import tensor_info
 # (element type of values, element type of gradients)
 _FORMATS = {"ocp": ("f8E4M3FN", "f8E5M2"), "fnuz": ("f8E4M3FNUZ", "f8E5M2FNUZ")}
 _RESULT_TYPES = ("f32", "bf16", "f16")
+# Errors of size that E4M3 bears: a factor of two in each leaves 2^4.8 of its 2^8.8 to the tails of the distribution. A
+# transformer's operands have at most two behind them since the last normalisation (SwiGLU, attention).
+_MOST_ERRORS = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +70,9 @@ class FP8Dots(Pass):
     gradients: Literal["e5m2", "e4m3"] = "e5m2"
     # "none": operands are of unit size, as scalify's data are. "current": each is first multiplied by the power of two
     # that its largest magnitude allows, which reads it once more (TransformerEngine's recipe, for comparison).
-    scaling: Literal["none", "current"] = "none"
+    # "uncertain": values are of which more is unknown than E4M3 bears, products of many contractions without a
+    # normalisation since (a gated state-space layer; not transformers and ResNets).
+    scaling: Literal["none", "current", "uncertain"] = "none"
     # Products that may accumulate in the tensor cores' reduced-precision adder (XLA: precision DEFAULT).
     fast_accumulation: Literal["forward", "all", "none"] = "forward"
     # A GPU whose matrix units must have the formats (h100, mi300x, ...); "" checks nothing.
@@ -84,8 +90,8 @@ class FP8Dots(Pass):
             raise ScalifyError(f"unknown FP8 formats '{self.formats}'; known are {', '.join(_FORMATS)}")
         if self.gradients not in ("e5m2", "e4m3"):
             raise ScalifyError(f"unknown gradient format '{self.gradients}'; known are e5m2, e4m3")
-        if self.scaling not in ("none", "current"):
-            raise ScalifyError(f"unknown scaling '{self.scaling}'; known are none, current")
+        if self.scaling not in ("none", "current", "uncertain"):
+            raise ScalifyError(f"unknown scaling '{self.scaling}'; known are none, current, uncertain")
         self._check_target()
         calibrated: dict[str, float] = {}
         if self.calibration:
@@ -93,18 +99,19 @@ class FP8Dots(Pass):
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             products = matrix_products(module)
             self._check_patterns(products, remarks)
-            quantiser = Quantiser(
-                current_scaling=self.scaling == "current", factors=self._factors(products, calibrated)
-            )
+            uncertain = self._uncertain(module, products)
+            factors = self._factors(products, calibrated)
+            quantiser = Quantiser(current_scaling=self.scaling == "current", factors=factors, uncertain=uncertain)
             count: collections.Counter[str] = collections.Counter()
             converted: list[ir.Operation] = []
             for product in products:
                 reason = self._reason_to_skip(product)
                 count["converted" if reason is None else "left"] += 1
                 if reason is None:
+                    measured = _measured(product, uncertain, factors)
                     formats = self._convert(product, quantiser)
                     converted.append(product.op)
-                    remarks.append(_remark(product, f"FP8 {formats}, {_described(product)}"))
+                    remarks.append(_remark(product, f"FP8 {formats}, {_described(product)}{measured}"))
                 else:
                     remarks.append(_remark(product, f"left in {_element(product)}: {reason}"))
             for op in converted:
@@ -134,6 +141,20 @@ class FP8Dots(Pass):
                     if not isinstance(operand.origin.root, ir.BlockArgument):
                         found.setdefault(unmoved(operand.value), f"{i}.{side}")
         return {name: value for value, name in found.items()}
+
+    def _uncertain(self, module: ir.Module, products: list[MatrixProduct]) -> dict[ir.Value, float]:
+        """Values that are rounded to E4M3 and have more errors of size behind them than it bears: how many."""
+        if self.scaling != "uncertain":
+            return {}
+        errors = SizeErrors(module)
+        values = {
+            unmoved(operand.value)
+            for product in products
+            if self._reason_to_skip(product) is None
+            for operand in product.operands
+            if not operand.is_gradient
+        }
+        return {value: errors.of(value) for value in values if errors.of(value) > _MOST_ERRORS}
 
     def _factors(self, products: list[MatrixProduct], calibrated: dict[str, float]) -> dict[ir.Value, float]:
         factors: dict[ir.Value, float] = {}
@@ -240,6 +261,19 @@ def _described(product: MatrixProduct) -> str:
     weight = f" of {product.weight}" if product.weight else ""
     by = " (known from data flow)" if product.evidence == "data flow" else ""
     return f"{product.role}{weight}{by}"
+
+
+def _measured(product: MatrixProduct, uncertain: dict[ir.Value, float], factors: dict[ir.Value, float]) -> str:
+    """Which operands are measured in each call, and why."""
+    found: list[str] = []
+    for side, operand in zip(("lhs", "rhs"), product.operands, strict=True):
+        value = unmoved(operand.value)
+        if value in uncertain and value not in factors:
+            found.append(
+                f"; {side} is scaled by its largest element: its size is a product of {uncertain[value]:g} estimates "
+                "that no normalisation bounds"
+            )
+    return "".join(found)
 
 
 def _remark(product: MatrixProduct, message: str) -> Diagnostic:

@@ -1,7 +1,7 @@
 """Saturating conversions to FP8, with or without a scale from the tensor's largest magnitude."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
@@ -13,6 +13,8 @@ from scalify_hlo.types import LARGEST, tensor_info
 _MOVEMENTS = ("stablehlo.transpose", "stablehlo.reshape")
 # The largest power of two that a tensor is multiplied by; all smaller magnitudes are as good as zero.
 _LARGEST_FACTOR = 2.0**120
+# The largest numbers of the types that are measured, as f32 (bf16's infinity is f32's).
+_LARGEST_WIDE = {"f16": 65504.0, "bf16": 2.0**127, "f32": 2.0**127}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,10 +31,15 @@ class Quantiser:
     current_scaling: multiply by the power of two that brings the largest magnitude just below the format's largest
     number, which needs a pass over the tensor; otherwise values are taken to be of unit size already.
     factors: powers of two known beforehand, by which values are divided instead.
+    uncertain: values of which each is measured as with `current_scaling`, where no factor is known.
     """
 
-    def __init__(self, *, current_scaling: bool = False, factors: Mapping[ir.Value, float] | None = None):
+    def __init__(
+        self, *, current_scaling: bool = False, factors: Mapping[ir.Value, float] | None = None,
+        uncertain: Collection[ir.Value] = (),
+    ):  # fmt: skip
         self._current_scaling = current_scaling
+        self._uncertain = uncertain
         self._factors = factors or {}
         self._done: dict[tuple[ir.Value, str], Quantised] = {}
         self._bounds: dict[tuple[ir.Block, ir.Type, float], ir.Value] = {}
@@ -61,9 +68,9 @@ class Quantiser:
                 # Out of f16's range is out of FP8's range at either end: no wider type is needed.
                 value = emit.op("multiply", value.type, value, emit.splat(value.type, 1 / known))
                 factor = emit.splat(emit.tensor_type((), "f32"), known)
-            elif self._current_scaling:
+            elif self._current_scaling or (value in self._uncertain and value not in self._factors):
                 wide = emit.convert(value, "f32")
-                scale = _power_of_two_below_ratio(wide, largest)
+                scale = _power_of_two_below_ratio(wide, largest, _LARGEST_WIDE[tensor_info(value.type).element])
                 one = emit.splat(scale.type, 1.0)
                 factor = emit.op("divide", scale.type, one, scale)
                 value = emit.op("multiply", wide.type, wide, emit.broadcast(scale, wide))
@@ -108,10 +115,15 @@ def rescale(op: ir.Operation, operands: tuple[Quantised, Quantised]) -> None:
         use.owner.operation.operands[use.operand_number] = scaled
 
 
-def _power_of_two_below_ratio(x: ir.Value, largest: float) -> ir.Value:
-    """f32 scalar: the largest power of two s with s * max|x| <= largest."""
+def _power_of_two_below_ratio(x: ir.Value, largest: float, finite: float) -> ir.Value:
+    """f32 scalar: the largest power of two s with s * max|x| <= largest.
+
+    Infinities count as `finite`, the largest number of the type that x had: they saturate and leave the others as they
+    are.
+    """
     amax = emit.reduce(emit.op("abs", x.type, x), "maximum", 0.0)
     scalar = amax.type
+    amax = emit.op("minimum", scalar, amax, emit.splat(scalar, finite))
     ratio = emit.op("divide", scalar, emit.splat(scalar, largest), amax)  # infinite for a tensor of zeros
     low, high = emit.splat(scalar, 1 / _LARGEST_FACTOR), emit.splat(scalar, _LARGEST_FACTOR)
     ratio = emit.op("clamp", scalar, low, ratio, high)

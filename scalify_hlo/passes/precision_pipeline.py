@@ -120,7 +120,7 @@ def _cast(chosen: PrecisionPolicy) -> Cast:
 
 
 def _fp8_dots(chosen: PrecisionPolicy) -> FP8Dots:
-    return FP8Dots(formats=_formats(chosen), target=chosen.target)
+    return FP8Dots(formats=_formats(chosen), target=chosen.target, scaling="uncertain")
 
 
 def _weight_format(chosen: PrecisionPolicy) -> Literal["f8E4M3FN", "f8E4M3FNUZ"]:

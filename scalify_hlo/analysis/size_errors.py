@@ -1,0 +1,196 @@
+"""How far the size of a tensor may be from its estimate: of how many contractions it is a product.
+
+A size is estimated from those of the operands; what the estimate of a contraction leaves out is how its operands are
+correlated, which training changes. Such an error goes into later values as a power of itself:
+
+# f(s x) = s^k f(x): a value of degree k in x is off by s^k when x is off by s
+
+Degrees follow from the operations alone: a product adds them, a quotient subtracts them, a root halves them, and a sum
+has the largest of its terms'. A normalisation is then what it is in any spelling, of degree 0 in all that comes in:
+x / sqrt(mean(x^2)), exp(x) / sum(exp(x)), x / amax(x). Bounded functions (tanh, logistic, clamp between constants)
+are of degree 0 as well, so that silu(x) is of degree 1. The errors of a value are the sum of the magnitudes of its
+degrees in all contractions (and exponentials) behind it. Arguments have none: they come with their scale, which for
+state is measured.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import splat_number
+from scalify_hlo.types import tensor_info
+
+# Source of error (by number) -> degree in it.
+_Degrees = Mapping[int, float]
+_NONE: _Degrees = {}
+# Values of more sources become a source of their own: residual streams have all earlier layers behind them.
+_MOST_SOURCES = 64
+
+_CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
+_BOUNDED = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "tanh", "logistic", "sine", "cosine", "tan", "atan2", "compare", "sign", "is_finite", "constant", "iota",
+        "log", "log_plus_one", "rng", "rng_bit_generator",
+    )
+)  # fmt: skip
+_EXPONENTIALS = frozenset({"stablehlo.exponential", "stablehlo.exponential_minus_one"})
+_POWERS = {"stablehlo.sqrt": 0.5, "stablehlo.rsqrt": -0.5, "stablehlo.cbrt": 1 / 3, "chlo.square": 2.0}
+# Operations of which only one operand is data: the others say where, or which.
+_FIRST = frozenset({"stablehlo.gather", "stablehlo.dynamic_slice", "stablehlo.reduce_precision", "stablehlo.sort"})
+
+
+class SizeErrors:
+    """The errors behind each floating-point value of a module; a value in a function that several call has the most."""
+
+    def __init__(self, module: ir.Module):
+        self._graph = CallGraph(module)
+        self._most: dict[ir.Value, float] = {}
+        self._weights: list[float] = []  # of each source: 1, or what it stands for
+        self._compacted: dict[frozenset[tuple[int, float]], _Degrees] = {}
+        for name in self._graph.public:
+            block = self._graph.body(name)
+            self._block(block, [_NONE] * len(block.arguments))
+
+    def of(self, value: ir.Value) -> float:
+        """How many errors of size the value is a product of; 0 for what is normalised, bounded or an argument."""
+        return self._most.get(value, 0.0)
+
+    def _block(
+        self, block: ir.Block, arguments: Sequence[_Degrees], outer: Mapping[ir.Value, _Degrees] = {}
+    ) -> list[_Degrees]:
+        """The degrees of what a block returns."""
+        known = dict(outer)
+        for argument, degrees in zip(block.arguments, arguments, strict=True):
+            self._set(known, argument, degrees)
+        for child in block.operations:
+            op = child.operation
+            operands = [known.get(operand, _NONE) for operand in op.operands]
+            for result, degrees in zip(op.results, self._operation(op, operands, known), strict=True):
+                self._set(known, result, degrees)
+        return [known.get(operand, _NONE) for operand in terminator(block).operands]
+
+    def _set(self, known: dict[ir.Value, _Degrees], value: ir.Value, degrees: _Degrees) -> None:
+        known[value] = degrees
+        self._most[value] = max(self._most.get(value, 0.0), self._total(degrees))
+
+    def _total(self, degrees: _Degrees) -> float:
+        return sum(abs(degree) * self._weights[source] for source, degree in degrees.items())
+
+    def _operation(
+        self, op: ir.Operation, operands: list[_Degrees], known: Mapping[ir.Value, _Degrees]
+    ) -> list[_Degrees]:
+        callee = self._graph.callee_body(op)
+        if callee is not None:
+            return self._block(callee, operands)
+        if op.name == "stablehlo.while":
+            return self._loop(op, operands, known)
+        if op.name in ("stablehlo.case", "stablehlo.if"):
+            branches = [self._block(region.blocks[0], [], known) for region in op.regions]
+            return [_largest(results) for results in zip(*branches, strict=True)]
+        return [self._compact(self._one(op, operands))] * len(op.results)
+
+    def _loop(self, op: ir.Operation, inits: list[_Degrees], known: Mapping[ir.Value, _Degrees]) -> list[_Degrees]:
+        """What an iteration hands on unchanged is what came in; the rest has an error of its own."""
+        body = op.regions[1].blocks[0]
+        returned = terminator(body).operands
+        unchanged = [value == argument for value, argument in zip(returned, body.arguments, strict=True)]
+        carried = [
+            init if same or not _is_float(argument) else self._new(1.0)
+            for init, same, argument in zip(inits, unchanged, body.arguments, strict=True)
+        ]
+        results = self._block(body, carried, known)
+        return [
+            init if same else self._compact(_largest([init, result]))
+            for init, same, result in zip(inits, unchanged, results, strict=True)
+        ]
+
+    def _one(self, op: ir.Operation, operands: list[_Degrees]) -> _Degrees:
+        name = op.name
+        if name in _BOUNDED or name.startswith("chlo.erf") or not operands:
+            return _NONE
+        if name == "stablehlo.clamp" and all(_number(op.operands[i]) is not None for i in (0, 2)):
+            return _NONE
+        if name in _CONTRACTIONS:
+            return _product(_product(operands[0], operands[1]), self._new(1.0))
+        if name in _EXPONENTIALS:
+            return self._new(1.0) if operands[0] else _NONE
+        if name == "stablehlo.multiply":
+            return _product(operands[0], operands[1])
+        if name == "stablehlo.divide":
+            if _number(op.operands[0]) is not None and _is_one_and_exponential(op.operands[1]):
+                return _NONE  # logistic(x) = 1 / (1 + exp(-x))
+            return _product(operands[0], _power(operands[1], -1))
+        if name in _POWERS:
+            return _power(operands[0], _POWERS[name])
+        if name == "stablehlo.power":
+            exponent = _number(op.operands[1])
+            if exponent is not None:
+                return _power(operands[0], exponent)
+            return self._new(1.0) if operands[0] or operands[1] else _NONE
+        if name == "stablehlo.select":
+            return _largest(operands[1:])
+        return operands[0] if name in _FIRST else _largest(operands)
+
+    def _new(self, weight: float) -> _Degrees:
+        self._weights.append(weight)
+        return {len(self._weights) - 1: 1.0}
+
+    def _compact(self, degrees: _Degrees) -> _Degrees:
+        if len(degrees) <= _MOST_SOURCES:
+            return degrees
+        key = frozenset(degrees.items())  # the same sum, computed again, is the same source
+        if key not in self._compacted:
+            self._compacted[key] = self._new(self._total(degrees))
+        return self._compacted[key]
+
+
+def _product(a: _Degrees, b: _Degrees) -> _Degrees:
+    if not a or not b:
+        return a or b
+    total = {source: a.get(source, 0.0) + b.get(source, 0.0) for source in {**a, **b}}
+    return {source: degree for source, degree in total.items() if abs(degree) > 1e-6}
+
+
+def _power(x: _Degrees, exponent: float) -> _Degrees:
+    return {source: degree * exponent for source, degree in x.items()} if exponent else _NONE
+
+
+def _largest(terms: Sequence[_Degrees]) -> _Degrees:
+    """Of a sum: of the degrees in each source, that of largest magnitude."""
+    found: dict[int, float] = {}
+    for degrees in terms:
+        for source, degree in degrees.items():
+            if abs(degree) > abs(found.get(source, 0.0)):
+                found[source] = degree
+    return found
+
+
+def _is_float(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType) and tensor_info(value.type).is_float
+
+
+def _is_one_and_exponential(value: ir.Value) -> bool:
+    op = defining_op(_unconverted(value))
+    if op is None or op.name != "stablehlo.add":
+        return False
+    terms = [defining_op(_unconverted(term)) for term in op.operands]
+    exponential = any(term is not None and term.name == "stablehlo.exponential" for term in terms)
+    return exponential and any(_number(term) is not None for term in op.operands)
+
+
+def _unconverted(value: ir.Value) -> ir.Value:
+    op = defining_op(value)
+    while op is not None and op.name == "stablehlo.convert":
+        value = op.operands[0]
+        op = defining_op(value)
+    return value
+
+
+def _number(value: ir.Value) -> float | None:
+    """The one number that all elements of a constant are."""
+    op = defining_op(value)
+    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.convert"):
+        op = defining_op(op.operands[0])
+    number = splat_number(op) if op is not None and op.name == "stablehlo.constant" else None
+    return None if number is None else float(number)
