@@ -287,7 +287,7 @@ def test_a_precision_stands_for_passes_around_scalify() -> None:
         StateRescale(),
         Cast(precision="fp8-fp16-state"),
     )
-    assert after == (FP8Dots(),)
+    assert after == (FP8Dots(scaling="uncertain"),)
     with pytest.raises(ScalifyError, match="unknown precision 'fp9'"):
         passes_around_scalify("fp9")  # type: ignore[arg-type]
 
