@@ -80,7 +80,11 @@ def precision_pipeline(
     before, after = passes_around_scalify(precision) if precision is not None else ((), ())
     serving = passes_for_serving(precision) if precision is not None else ()
     if pin_scales:
-        after = tuple(dataclasses.replace(p, calibration=pin_scales) if isinstance(p, FP8Dots) else p for p in after)
+        # What the calibration measured is not measured again at run time.
+        after = tuple(
+            dataclasses.replace(p, calibration=pin_scales, scaling="none") if isinstance(p, FP8Dots) else p
+            for p in after
+        )
         serving = tuple(
             dataclasses.replace(p, calibration=pin_scales, transposed=transpose_weights)
             if isinstance(p, StoreWeights)

@@ -196,7 +196,13 @@ BOUNDLESS = {
     "beyond memory": CONVOLUTION.replace("SIZE", "9000000000000000000"),
     "beyond i64": CONVOLUTION.replace("SIZE", "99999999999999999999"),
     "32 GB of results": PROGRAM.replace("return %", "return %x#4000000000, %", 1),
-    "complex literal": PROGRAM.replace("return", "%c = stablehlo.constant dense<(1.0,0.0)> : tensor<f32> return"),
+    # It is read: what nobody reads is erased.
+    "complex literal": PROGRAM.replace(
+        "negate %x : tensor<4xf32>",
+        "constant dense<(1.0,0.0)> : tensor<f32> "
+        "%b = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<4xf32> "
+        "%1 = stablehlo.add %x, %b : tensor<4xf32>",
+    ).replace("return %0", "return %1"),
     "deep brackets": f"module attributes {{x = {'[' * 100_000}{']' * 100_000}}} {{}}\n",
 }
 
