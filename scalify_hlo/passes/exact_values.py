@@ -23,30 +23,40 @@ class ExactValues:
         # Gradients, arguments that are the optimiser's own, and what is computed of these alone.
         self.state: set[ir.Value] = set()
         self.logged: set[ir.Value] = set()
+        self.noted: set[ir.Block] = set()  # whose logarithms are known
         self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
 
     def note(self, block: ir.Block) -> None:
         """Look at the operations of a block, before any of them changes."""
+        self._note_logged(block)
         operations = [op.operation for op in block.operations]
-        for op in reversed(operations):
-            self._note_logged(op)
         for expansion in find_expansions(operations):
             self.written_out |= dict.fromkeys(expansion.members, expansion)
 
-    def _note_logged(self, op: ir.Operation) -> None:
-        """Mark the values of which logarithms are taken, by way of elementwise operations: they spread over the whole
-        range of exponents.
+    def _note_logged(self, block: ir.Block) -> None:
+        """Mark the values of which logarithms are taken, by way of elementwise operations and of those that move
+        elements: they spread over the whole range of exponents.
 
         # log(1e-20) = -46, and log(0) = -inf where f16 has rounded 1e-20 to 0
         """
-        elementwise = op.name in kinds.ELEMENTWISE and op.name not in kinds.BOUNDED
-        passes_on = elementwise or op.name in kinds.MOVEMENT
-        if op.name == "stablehlo.log" or (passes_on and any(value in self.logged for value in op.results)):
-            self.logged.update(op.operands)
-        body = self.calls.callee_body(op)
-        if body is not None:
-            returned = terminator(body).operands
-            self.logged.update(v for v, r in zip(returned, op.results, strict=False) if r in self.logged)
+        if block in self.noted:  # with its caller
+            return
+        self.noted.add(block)
+        for op in reversed([op.operation for op in block.operations]):
+            elementwise = op.name in kinds.ELEMENTWISE and op.name not in kinds.BOUNDED
+            passes_on = elementwise or op.name in kinds.MOVEMENT
+            if op.name == "stablehlo.log" or (passes_on and any(value in self.logged for value in op.results)):
+                self.logged.update(op.operands)
+            body = self.calls.callee_body(op)
+            bodies = [region.blocks[0] for region in op.regions] if op.name in kinds.BRANCHES else [body]
+            for inner in bodies:
+                if inner is None:
+                    continue
+                returned = terminator(inner).operands
+                self.logged.update(v for v, r in zip(returned, op.results, strict=False) if r in self.logged)
+                self._note_logged(inner)
+            if body is not None:
+                self.logged.update(v for v, a in zip(op.operands, body.arguments, strict=False) if a in self.logged)
 
     def read_whole(self, value: ir.Value) -> bool:
         """Whether a value is wanted as it is, and not as a narrow type stores it.

@@ -16,7 +16,7 @@ values stored so. These stay in f32, or are computed in it:
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, terminator
@@ -221,7 +221,13 @@ class Retyper:
         first = operands.get(0)
         if op.name in kinds.SHRINKING and first is not None and first.in_memory and first.computed == WIDE:
             computed = WIDE  # convert what is taken, not the whole
+        whole = natural != WIDE and self.exact.read_whole(op.results[0])
+        if whole and any(held.computed == WIDE and held.constant is None for held in operands.values()):
+            computed = WIDE
         self._set(op, computed, natural, operands)
+        held = self.held.get(op.results[0])
+        if held is not None and computed == WIDE and whole:
+            held.transient = True
         if len(operands) == 1 and first is not None and first.constant is not None and op.results[0] in self.held:
             self.held[op.results[0]].constant = first.constant
         return None
@@ -313,7 +319,10 @@ class Retyper:
             if tensor_info(result.type).element == WIDE:
                 narrow = from_model and tensor_info(result.type).rank > 0 and not self._is_kept(op)
                 natural = self.policy.compute if narrow else WIDE
-                self.held[result] = Held(result, natural, WIDE, from_model=from_model, magnitude=iota_size(op))
+                whole = natural != WIDE and self.exact.read_whole(result)
+                self.held[result] = Held(
+                    result, natural, WIDE, from_model=from_model, magnitude=iota_size(op), transient=whole
+                )
 
     # --- structure --------------------------------------------------------------------------------------------
 
@@ -404,16 +413,18 @@ class Retyper:
             if not held:
                 continue
             extreme = any(each.extreme for each in held)
+            whole = self.exact.read_whole(result)
             natural = self._natural(held) if tensor_info(result.type).rank else WIDE
             updated = result in self.update.values
-            element = self.policy.update if updated else WIDE if extreme else natural
+            element = self.policy.update if updated else WIDE if extreme or whole else natural
             for end in ends:
                 each = self.held[end.operands[i]]
                 end.operands[i] = self._into_update(each) if updated else each.read(element)
             result.set_type(with_element(result.type, element))
             self.held[result] = Held(
-                result, natural, element, from_model=any(each.from_model for each in held), extreme=extreme
-            )
+                result, natural, element, from_model=any(each.from_model for each in held), extreme=extreme,
+                transient=whole and not updated and natural != WIDE,
+            )  # fmt: skip
 
     def _is_call(self, op: ir.Operation) -> bool:
         """Whether an operation takes its callee's types; a custom_scale function keeps the f32 it was written for."""
@@ -442,19 +453,8 @@ class Retyper:
             self.held[argument] = held.at(argument)
         last = self.block(body)
         self.exact.hand_on(list(last.operands), list(op.results))
-        for i, value in enumerate(last.operands):
-            held = self.held.get(value)
-            if held is None:
-                continue
-            result = op.results[i]
-            if result in self.update.values:
-                returned = held.read(self.policy.update, exact=True)
-            else:
-                whole = held.extreme or held.transient or op.name == "stablehlo.composite"
-                returned = held.raw if whole else held.read(held.natural)
-            last.operands[i] = returned
-            result.set_type(returned.type)
-            self.held[result] = held.at(result)
+        composite = op.name == "stablehlo.composite"
+        self._returned(op, last, lambda held: held.extreme or held.transient or composite)
         set_signature(body, last)
 
     def _manual(self, op: ir.Operation) -> None:
@@ -469,7 +469,13 @@ class Retyper:
             op.operands[i] = value
             argument.set_type(with_element(argument.type, tensor_info(value.type).element))
             self.held[argument] = held.at(argument, in_memory=held.in_memory)
-        last = self.block(body)
+        self._returned(op, self.block(body), lambda held: held.extreme)
+
+    def _returned(self, op: ir.Operation, last: ir.Operation, is_raw: Callable[[Held], bool]) -> None:
+        """What the terminator of a callee or of per-device code gives back, in the types that it is stored in.
+
+        is_raw: of what comes before any rounding: it stays as it is.
+        """
         for i, value in enumerate(last.operands):
             held = self.held.get(value)
             if held is None:
@@ -478,7 +484,7 @@ class Retyper:
             if result in self.update.values:
                 returned = held.read(self.policy.update, exact=True)
             else:
-                returned = held.raw if held.extreme else held.read(held.natural)
+                returned = held.raw if is_raw(held) else held.read(held.natural)
             last.operands[i] = returned
             result.set_type(with_element(result.type, tensor_info(returned.type).element))
             self.held[result] = held.at(result)

@@ -76,10 +76,16 @@ def test_running_maximum_that_starts_far_below(start: float) -> None:
         jax.scipy.stats.norm.logcdf,
         lambda x: jnp.log(jnp.exp(-3 * jnp.abs(x)) + 1e-12),
         lambda x: jnp.log(jnp.abs(jnp.prod(x[..., :4] * 0.05, axis=-1)) + 1e-30),
+        lambda x: jnp.log(jnp.where(x > 0, jnp.exp(-5 * jnp.abs(x)), 1.0)),
+        lambda x: jnp.log(jax.nn.softmax(8 * x)[jnp.arange(8), jnp.arange(8)]),
+        lambda x: jnp.log(jnp.concatenate([jnp.exp(-1.25 * x * x), jnp.ones((8, 3))], 1)),
+        lambda x: jnp.log(jax.lax.cond(x[0, 0] < 99, jnp.exp, jnp.cosh, -5 * jnp.abs(x))),
+        lambda x: jnp.log(jax.scipy.special.erfc(x)),
         lambda x: jax.lax.erf_inv(jnp.tanh(x)),
         lambda x: jax.scipy.special.digamma(jnp.abs(x) + 0.5),
     ],
-    ids=["log of a distribution's tail", "log of exponentials", "log of a product", "erf_inv", "digamma"],
+    ids=["log of a distribution's tail", "log of exponentials", "log of a product", "log of a choice",
+         "log of elements", "log of joined tensors", "log of a branch's result", "log of erfc", "erf_inv", "digamma"],
 )
 @pytest.mark.parametrize("door", ["process", "exported"])
 def test_logarithms_and_functions_written_out(fun: Callable[[jax.Array], jax.Array], door: str) -> None:
