@@ -20,19 +20,12 @@ from scalify_hlo.tools.command_line import flags_of
 from benchmarks.records import comparable, environment, read_json, write_json
 from examples import text
 from experiments import zoo
+from experiments.chosen import chosen
 from experiments.recipes import RECIPES
 from experiments.report import picture, table
 from experiments.train import Settings, run
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-
-
-def _names(_context: Any, _parameter: Any, value: str) -> list[str]:
-    names = [name.strip() for name in value.split(",") if name.strip()]
-    unknown = [name for name in names if name not in RECIPES]
-    if unknown:
-        raise click.BadParameter(f"unknown row '{unknown[0]}'; known are {', '.join(RECIPES)}")
-    return names
 
 
 def _numbers(_context: Any, _parameter: Any, value: str) -> list[int]:
@@ -44,7 +37,9 @@ def _numbers(_context: Any, _parameter: Any, value: str) -> list[int]:
 
 @click.command("experiments", help=__doc__)
 @click.argument("model", type=click.Choice(["gpt2", "llama"]))
-@click.option("--rows", default=",".join(RECIPES), callback=_names, help="Rows to train.  [default: all]")
+@click.option(
+    "--rows", default=",".join(RECIPES), callback=chosen(RECIPES, "row"), help="Rows to train.  [default: all]"
+)
 @click.option("--seeds", default="0", show_default=True, callback=_numbers, help="Of the weights and of the batches.")
 @flags_of(Settings, "settings")
 @click.option("--text", "text_path", type=click.Path(path_type=pathlib.Path, exists=True), help="See examples/text.py.")

@@ -22,6 +22,7 @@ import click
 
 from benchmarks.models.tasks import TASKS
 from benchmarks.records import environment, read_json, write_json
+from experiments.chosen import chosen
 from experiments.zoo_report import summary, table
 from experiments.zoo_run import ROWS
 
@@ -30,20 +31,9 @@ _DOCUMENT = _ROOT / "docs" / "experiments.md"
 _BEGIN, _END = "<!-- zoo: begin -->", "<!-- zoo: end -->"
 
 
-def _chosen(known: Any) -> Any:
-    def names(_context: Any, _parameter: Any, value: str) -> list[str]:
-        given = [name.strip() for name in value.split(",") if name.strip()]
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise click.BadParameter(f"unknown '{unknown[0]}'; known are {', '.join(known)}")
-        return given
-
-    return names
-
-
 @click.command("zoo", help=__doc__)
-@click.option("--tasks", default=",".join(TASKS), callback=_chosen(TASKS), help="[default: all]")
-@click.option("--rows", default=",".join(ROWS), callback=_chosen(ROWS), help="[default: all]")
+@click.option("--tasks", default=",".join(TASKS), callback=chosen(TASKS), help="[default: all]")
+@click.option("--rows", default=",".join(ROWS), callback=chosen(ROWS), help="[default: all]")
 @click.option("--seeds", default="0,1", show_default=True, help="Of weights and batches.")
 @click.option("--steps", default=200, show_default=True)
 @click.option("--limit", default=600.0, show_default=True, help="Seconds for a row of a task, all seeds.")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scalify_hlo.analysis.origins import are_exponentials
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.emit.widening import widened
 from scalify_hlo.rules.bodies import body_kind, open_scale, with_body
@@ -114,7 +115,7 @@ def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
     x = _with_initial(r, 0, 1)
     known = r.rewriter.moments(x.moments)
     moments = known.summed(count)
-    if known.nonnegative and x.scale.is_one and _are_exponentials(x.data):
+    if known.nonnegative and x.scale.is_one and are_exponentials(x.data):
         moments = dataclasses.replace(moments, least=1.0)
     scale = _without(r, x.scale, kept)
     if x.indifferent:
@@ -123,18 +124,6 @@ def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
         return r.settled(scale, moments, slack=r.rewriter.slack, unit=math.log2(max(count, 1)))
     # Accumulate in f32, multiply by the power of two, then round to the narrow type.
     return r.accumulated(widened(r).results[0], growth(r, known.rms, moments, count), scale, moments)
-
-
-def _are_exponentials(value: ir.Value) -> bool:
-    """Whether a value is exp(x), masked or converted: in softmax and logsumexp, whose largest element is 1."""
-    while not isinstance(value.owner, ir.Block):
-        op = value.owner.operation
-        if op.name == "stablehlo.exponential":
-            return True
-        if op.name not in ("stablehlo.convert", "stablehlo.select"):
-            return False
-        value = op.operands[1 if op.name == "stablehlo.select" else 0]
-    return False
 
 
 def _product(r: OpRewrite, count: int) -> None:

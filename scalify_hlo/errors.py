@@ -41,12 +41,18 @@ def describe_location(location: ir.Location) -> str:
 
     Unwraps named, fused and call-site locations down to the innermost file position.
     """
+    name, inner = innermost(location)
+    if not isinstance(inner, ir.FileLineColLoc):
+        return f"[{name}]" if name else ""
+    where = f"{inner.filename}:{inner.start_line}:{inner.start_col}"
+    return f"{where} [{name}]" if name else where
+
+
+def innermost(location: ir.Location) -> tuple[str, ir.Location]:
+    """The outermost name of a location, "" where there is none, and the location inside of all names and calls."""
     name = ""
     for _ in range(64):
         match location:
-            case ir.FileLineColLoc():
-                where = f"{location.filename}:{location.start_line}:{location.start_col}"
-                return f"{where} [{name}]" if name else where
             case ir.NameLoc():
                 name = name or location.name_str
                 location = location.child_loc
@@ -56,4 +62,4 @@ def describe_location(location: ir.Location) -> str:
                 location = location.locations[0]
             case _:
                 break
-    return f"[{name}]" if name else ""
+    return name, location

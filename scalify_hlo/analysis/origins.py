@@ -213,3 +213,14 @@ def _reshape_dims(source: list[int], target: list[int]) -> dict[int, list[int]]:
         for new in range(right, min(j, len(target))):
             mapping[new] = [old for old in range(left, min(i, len(source))) if source[old] != 1]
     return mapping
+
+
+def are_exponentials(value: ir.Value) -> bool:
+    """Whether a value is exp(x), masked or converted: in softmax and logsumexp, whose largest element is 1."""
+    while (op := defining_op(value)) is not None:
+        if op.name == "stablehlo.exponential":
+            return True
+        if op.name not in ("stablehlo.convert", "stablehlo.select"):
+            return False
+        value = op.operands[1 if op.name == "stablehlo.select" else 0]
+    return False

@@ -15,6 +15,7 @@ import numpy as np
 
 from scalify_hlo.analysis.name_stack import own_name
 from scalify_hlo.bindings import ir, passmanager, register_inliner
+from scalify_hlo.errors import innermost
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone, operations
 from scalify_hlo.reports.health import TensorHealth
@@ -123,8 +124,9 @@ def number_operations(module: ir.Module) -> dict[int, list[int | str]]:
         sources: dict[int, list[int | str]] = {}
         for i, op in enumerate(operations(module)):
             number = i + 1
-            line = _line(op.location)
-            inner = ir.Location.file(line[0] if line else _FILE, line[1] if line else 0, number)
+            _, place = innermost(op.location)
+            known = isinstance(place, ir.FileLineColLoc)
+            inner = ir.Location.file(place.filename if known else _FILE, place.start_line if known else 0, number)
             name = own_name(op)
             sources[number] = [_source(value) for value in op.operands]
             op.location = ir.Location.name(name, inner) if name else inner
@@ -147,23 +149,6 @@ def number_of(location: ir.Location | str) -> int:
     while isinstance(location, ir.NameLoc):
         location = location.child_loc
     return location.start_col if isinstance(location, ir.FileLineColLoc) else 0
-
-
-def _line(location: ir.Location) -> tuple[str, int] | None:
-    """File and line of the innermost position of a location."""
-    for _ in range(64):
-        match location:
-            case ir.FileLineColLoc():
-                return location.filename, location.start_line
-            case ir.NameLoc():
-                location = location.child_loc
-            case ir.CallSiteLoc():
-                location = location.callee
-            case ir.FusedLoc() if location.locations:
-                location = location.locations[0]
-            case _:
-                break
-    return None
 
 
 # --- running ------------------------------------------------------------------------------------------------------

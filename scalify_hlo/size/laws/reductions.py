@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from scalify_hlo.analysis.calls import defining_op
+from scalify_hlo.analysis.origins import are_exponentials
 from scalify_hlo.bindings import ir
 from scalify_hlo.size.algebra import Size
 from scalify_hlo.size.laws.arithmetic import add
@@ -25,7 +25,7 @@ def combined(v: View, count: float) -> Size:
     match body_kind(v.op):
         case "add":
             total = aligned_sum(moments, count)
-            if moments.nonnegative and _are_exponentials(v.value(v.index)):
+            if moments.nonnegative and are_exponentials(v.value(v.index)):
                 # The largest is 1: of masked rows the sum may be as small, else half-way between that and N.
                 least = 1.0 if moments.infinite else total.rms ** (1 / 3)
                 total = dataclasses.replace(total, least=least, infinite=False)
@@ -63,17 +63,6 @@ def _largest_of(count: float) -> float:
         return 0.8
     root = math.sqrt(2 * math.log(count))
     return root - (math.log(math.log(count)) + math.log(4 * math.pi)) / (2 * root) + 0.5772 / root
-
-
-def _are_exponentials(value: ir.Value) -> bool:
-    """Whether a value is exp(x), masked or converted: in softmax and logsumexp, whose largest element is 1."""
-    while (op := defining_op(value)) is not None:
-        if op.name == "stablehlo.exponential":
-            return True
-        if op.name not in ("stablehlo.convert", "stablehlo.select"):
-            return False
-        value = op.operands[1 if op.name == "stablehlo.select" else 0]
-    return False
 
 
 @law("reduce")
