@@ -21,9 +21,10 @@ _BEFORE = 24
 # f16 constants: 0.044715, sqrt(2 / pi).
 _TOLERANCE = 4e-3
 _SEEDS = frozenset(
-    {"chlo.erf", "chlo.erfc", "stablehlo.exponential", "stablehlo.logistic", "stablehlo.rsqrt", "stablehlo.sqrt",
-     "stablehlo.tanh"}
+    {"chlo.erf", "chlo.erfc", "stablehlo.exponential", "stablehlo.logistic", "stablehlo.power", "stablehlo.rsqrt",
+     "stablehlo.sqrt", "stablehlo.tanh"}
 )  # fmt: skip
+_ROOTS = ("stablehlo.power", "stablehlo.rsqrt", "stablehlo.sqrt")
 _GATES = {
     "gelu": (gelu(POINTS, by_tanh=True), gelu(POINTS, by_tanh=False)),
     "silu": (POINTS / (1 + np.exp(-POINTS)),),
@@ -72,7 +73,7 @@ def find_blocks(operations: Sequence[ir.Operation], graph: Graph) -> list[Block]
             continue
         if name == "stablehlo.exponential":
             blocks = list(_softmax(node, graph)) or _gated(node, graph)
-        elif name in ("stablehlo.rsqrt", "stablehlo.sqrt"):
+        elif name in _ROOTS:
             blocks = _normalisation(node, graph)
         elif name == "func.call":
             blocks = _called(node, graph)
@@ -177,28 +178,55 @@ def _has_logarithm(users: list[Node], graph: Graph) -> bool:
 
 
 def _normalisation(root: Node, graph: Graph) -> Iterable[Block]:
-    # c / sqrt(mean(c^2) + epsilon), c = x or x - mean(x)
-    squares = _mean_of_squares(root.operands[0], graph, ())
+    # c times an inverse deviation, or divided by a deviation, of mean(c^2) + epsilon; c = x or x - mean(x)
+    degree = _degree(root, graph)
+    squares = _mean_of_squares(root.operands[0], graph, ()) if degree else None
     if squares is None:
         return
     argument, count = squares
-    inverse = root.result if root.name == "stablehlo.rsqrt" else None
-    deviation = root.result if inverse is None else None
-    for node in graph.users(root.result):
-        if node.name == "stablehlo.multiply" and inverse is not None:
-            others = [operand for operand in node.operands if graph.bare(operand) != graph.bare(inverse)]
-        elif (
-            node.name == "stablehlo.divide"
-            and deviation is not None
-            and graph.bare(node.operands[1]) == graph.bare(deviation)
-        ):
-            others = [node.operands[0]]
-        else:
+    if degree < 0:
+        pairs: list[tuple[ir.Value | None, ir.Value | None]] = [(root.result, None)]
+    else:
+        inverses = [node.result for node in graph.users(root.result) if _is_inverse(node, root.result, graph)]
+        pairs = [(None, root.result), *((inverse, root.result) for inverse in inverses)]
+    for inverse, deviation in pairs:
+        last = deviation if inverse is None else inverse
+        if last is None:
             continue
-        if len(others) == 1 and argument is not None and _centred(others[0], graph) == argument:
-            law = Law("normalisation", NORMALISED)
-            inner = (root.result, root.operands[0], others[0])
-            yield Block(law, argument, node.result, inner, count, inverse, deviation)
+        for node in graph.users(last):
+            other = _other_factor(node, last, graph) if inverse is not None else _dividend(node, last, graph)
+            if other is not None and argument is not None and _centred(other, graph) == argument:
+                law = Law("normalisation", NORMALISED)
+                inner = tuple(dict.fromkeys([last, root.result, root.operands[0], other]))
+                yield Block(law, argument, node.result, inner, count, inverse, deviation)
+
+
+def _degree(root: Node, graph: Graph) -> float:
+    """d of x^d, 1/2 or -1/2, however it is written; 0 of other powers."""
+    if root.name == "stablehlo.power":
+        exponent = graph.constant(root.operands[1])
+        return exponent if exponent in (0.5, -0.5) else 0.0
+    return 0.5 if root.name == "stablehlo.sqrt" else -0.5
+
+
+def _is_inverse(node: Node, value: ir.Value, graph: Graph) -> bool:
+    """Whether an operation is 1 / value."""
+    return _dividend(node, value, graph) is not None and graph.constant(node.operands[0]) == 1
+
+
+def _dividend(node: Node, divisor: ir.Value, graph: Graph) -> ir.Value | None:
+    """What is divided by a value, if the operation is such a quotient."""
+    if node.name != "stablehlo.divide" or graph.bare(node.operands[1]) != graph.bare(divisor):
+        return None
+    return node.operands[0]
+
+
+def _other_factor(node: Node, factor: ir.Value, graph: Graph) -> ir.Value | None:
+    """What is multiplied by a value, if the operation is such a product."""
+    if node.name != "stablehlo.multiply":
+        return None
+    others = [operand for operand in node.operands if graph.bare(operand) != graph.bare(factor)]
+    return others[0] if len(others) == 1 else None
 
 
 def _centred(value: ir.Value, graph: Graph) -> ir.Value:

@@ -130,6 +130,35 @@ def test_blocks_and_their_gradients_are_found(name: str, dtype: str) -> None:
     assert found == {f"gradient of {expected}"} | ({expected} if expected != "logsumexp" else set())
 
 
+# What the centred tensor is divided by or multiplied with, from the variance.
+INVERSE_ROOTS: dict[str, Callable[[Any, Any], Any]] = {
+    "c / sqrt(v)": lambda c, v: c / jnp.sqrt(v),
+    "c (1 / sqrt(v))": lambda c, v: c * (1 / jnp.sqrt(v)),
+    "c v**-0.5": lambda c, v: c * v**-0.5,
+    "c / v**0.5": lambda c, v: c / v**0.5,
+}
+
+
+def _norm_by(inverse_root: Callable[[Any, Any], Any]) -> Function:
+    def norm(x: Any) -> Any:
+        centred = x - jnp.mean(x, -1, keepdims=True)
+        return inverse_root(centred, jnp.mean(centred * centred, -1, keepdims=True) + 1e-5)
+
+    return norm
+
+
+@pytest.mark.parametrize("spelling", INVERSE_ROOTS)
+def test_every_spelling_of_a_normalisation_has_as_many_blocks(spelling: str) -> None:
+    found = _names_of_blocks(_norm_by(INVERSE_ROOTS[spelling]))
+    assert found == _names_of_blocks(_norm_by(lambda c, v: c * jax.lax.rsqrt(v)))
+    assert len(found) > 1
+
+
+def _names_of_blocks(function: Function) -> list[str]:
+    ops, callee, _module = _main(_text(lambda x: x + 3 * function(x)))
+    return sorted(law.block for law in find_laws(ops, callee).values())
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_only_looks_like_one_is_not(name: str) -> None:
     ops, callee, _module = _main(_text(OTHERS[name]))
