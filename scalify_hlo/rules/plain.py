@@ -8,7 +8,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, Scale
-from scalify_hlo.size.moments import of_constant
+from scalify_hlo.size.moments import Moments, of_constant
 from scalify_hlo.types import tensor_info
 
 
@@ -47,7 +47,8 @@ def scaled_form(rewriter: Rewriting, value: ir.Value) -> ScaledValue:
 def split_scalar(rewriter: Rewriting, value: ir.Value) -> ScaledValue | None:
     """A number known at run time only, or a broadcast one, of a narrow type, split into mantissa and power of two.
 
-    Adam's second moment divided by 1 - b2^t, a thousandth in the first step, would overflow f16 otherwise. None for
+    Adam's second moment divided by 1 - b2^t, a thousandth in the first step, would overflow f16 otherwise. Zero,
+    infinities and NaN fit any scale and have the smallest one, so that a selection of others keeps theirs. None for
     other values, and for types whose range is that of a scale.
     """
     info = tensor_info(value.type)
@@ -71,13 +72,15 @@ def split_scalar(rewriter: Rewriting, value: ir.Value) -> ScaledValue | None:
     if key not in emit.scope.cache:
         wide = emit.convert(number, "f32")
         size = emit.op("abs", wide.type, wide)
-        size = emit.op("clamp", wide.type, emit.scale_value(SMALLEST), size, emit.scale_value(Scale(127)))
-        power = emit.rounded_power_of_two(size)
+        least = emit.scale_value(SMALLEST)
+        size = emit.op("clamp", wide.type, least, size, emit.scale_value(Scale(127)))
+        finite = emit.op("is_finite", emit.tensor_type(wide.type, "i1"), wide)
+        power = emit.rounded_power_of_two(emit.op("select", wide.type, finite, size, least))
         emit.scope.cache[key] = emit.op("divide", wide.type, wide, power)
         emit.scope.cache["split scale", number] = emit.as_scale(power, positive=True)
     mantissa, scale = emit.scope.cache[key], emit.scope.cache["split scale", number]
     data = emit.broadcast_like(emit.convert(mantissa, info.element), value)
-    return ScaledValue(data, scale)
+    return ScaledValue(data, scale, Moments(infinite=True))
 
 
 def wide_element(element: str) -> str:

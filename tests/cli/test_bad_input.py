@@ -270,12 +270,14 @@ def test_a_closed_pipe_is_no_error_message():
 
 def test_an_einsum_that_is_no_equation(opt: Run):
     """ValueError: not enough values to unpack."""
-    line = opt(stdin="""\
+    line = opt(
+        stdin="""\
 func.func public @main(%0: tensor<3x8xf16>, %1: tensor<8x2xf16>) -> tensor<3x2xf16> {
   %r = "stablehlo.einsum"(%0, %1) {einsum_config = "x"} : (tensor<3x8xf16>, tensor<8x2xf16>) -> tensor<3x2xf16>
   return %r : tensor<3x2xf16>
 }
-""").error_line()
+"""
+    ).error_line()
     assert line.startswith("<stdin>:2:8: error: einsum_config 'x' is no equation of 2 operands")
 
 

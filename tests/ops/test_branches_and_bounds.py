@@ -148,3 +148,20 @@ def test_an_average_of_rows_with_a_scale_for_each_column() -> None:
     scale = np.float32([[2.0**9, 0.5, 2.0**-7, 1.0]])
     (got,) = rewritten.run([Split(x / scale, scale)])
     np.testing.assert_allclose(recombine(got.data, got.scale), average(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 0.0])
+@pytest.mark.parametrize("exponent", [-60, 0, 60])
+def test_an_infinite_number_of_run_time_leaves_the_scale_of_others(number: float, exponent: int) -> None:
+    """Its own scale was 2^127, beside which the others vanish, and that of NaN was NaN, and so were the others."""
+    text = """
+func.func public @main(%p: tensor<4xi1>, %c: tensor<f16>, %x: tensor<4xf16>) -> tensor<4xf16> {
+  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f16>) -> tensor<4xf16>
+  %0 = stablehlo.select %p, %b, %x : tensor<4xi1>, tensor<4xf16>
+  return %0 : tensor<4xf16>
+}
+"""
+    chosen, x = np.array([True, False, False, False]), np.float16([1, 2, 3, 5])
+    rewritten = Rewritten.of(text, ScalifyOptions(args="2"))
+    (got,) = rewritten.run([Split(chosen, None), Split(np.float16(number), None), Split(x, np.float32(2.0**exponent))])
+    np.testing.assert_array_equal(recombine(got.data, got.scale) * 2.0**-exponent, np.where(chosen, number, x))

@@ -8,6 +8,7 @@ it: the numeric tests say whether a rewriting is right, these say whether it cha
 import collections
 import pathlib
 import re
+from collections.abc import Collection
 
 from scalify_hlo import rewrite_module
 from scalify_hlo.errors import ScalifyError
@@ -16,6 +17,7 @@ from tests.ops.program import Program
 from tests.ops.programs import PROGRAMS
 
 LIT = pathlib.Path(__file__).resolve().parents[2] / "test" / "lit" / "rewrites"
+HEAD = "// Written by tests/ops/write_filecheck.py from tests/ops/programs/.\n"
 _VALUE = re.compile(r"%([A-Za-z_0-9]+)")
 
 
@@ -72,18 +74,21 @@ def files() -> dict[str, str]:
             if same:
                 continue
             sections[family].append("\n".join([*checks(rewritten), text.strip()]))
-    head = "// Written by tests/ops/write_filecheck.py from tests/ops/programs/.\n"
     run = "// RUN: scalify-opt %s --split-input-file | FileCheck %s\n"
-    return {f"{name}.mlir": head + run + "\n" + "\n\n// -----\n\n".join(each) + "\n" for name, each in sections.items()}
+    return {f"{name}.mlir": HEAD + run + "\n" + "\n\n// -----\n\n".join(each) + "\n" for name, each in sections.items()}
+
+
+def outdated(folder: pathlib.Path, written: Collection[str]) -> list[pathlib.Path]:
+    """Files that this wrote once and no longer writes; those written by hand are not among them."""
+    return [path for path in folder.glob("*.mlir") if path.name not in written and path.read_text().startswith(HEAD)]
 
 
 def main() -> None:
     """Write the files, and remove those whose family has gone."""
     LIT.mkdir(parents=True, exist_ok=True)
     written = files()
-    for path in LIT.glob("*.mlir"):
-        if path.name not in written:
-            path.unlink()
+    for path in outdated(LIT, written):
+        path.unlink()
     for name, text in written.items():
         (LIT / name).write_text(text)
     print(f"{len(written)} files, {sum(text.count('CHECK-LABEL') for text in written.values())} functions")

@@ -84,8 +84,18 @@ def test_running_maximum_that_starts_far_below(start: float) -> None:
         lambda x: jax.lax.erf_inv(jnp.tanh(x)),
         lambda x: jax.scipy.special.digamma(jnp.abs(x) + 0.5),
     ],
-    ids=["log of a distribution's tail", "log of exponentials", "log of a product", "log of a choice",
-         "log of elements", "log of joined tensors", "log of a branch's result", "log of erfc", "erf_inv", "digamma"],
+    ids=[
+        "log of a distribution's tail",
+        "log of exponentials",
+        "log of a product",
+        "log of a choice",
+        "log of elements",
+        "log of joined tensors",
+        "log of a branch's result",
+        "log of erfc",
+        "erf_inv",
+        "digamma",
+    ],
 )
 @pytest.mark.parametrize("door", ["process", "exported"])
 def test_logarithms_and_functions_written_out(fun: Callable[[jax.Array], jax.Array], door: str) -> None:
