@@ -74,3 +74,13 @@ def test_what_follows_from_statistics_of_data_waits_for_nothing_else() -> None:
         module.operation.verify()
     start = rewritten[: rewritten.index("optimization_barrier")]
     assert "stablehlo.reduce(" not in start and "stablehlo.dot_general" not in start
+
+
+def test_a_choice_between_scales_of_arguments_is_made_in_the_vector() -> None:
+    """Weights of zeros take the scale of their update: a choice for each weight, all in one kernel."""
+    step = training_step()
+    text = rewrite_module(step)
+    assert "stablehlo.select" in text
+    start, rest = text.split("optimization_barrier", 1)
+    choice = r"stablehlo.select .* : tensor<i1>, tensor<f32>"
+    assert len(re.findall(choice, start)) == len(SHAPES) and not re.search(choice, rest)

@@ -21,8 +21,11 @@ from scalify_hlo.types import tensor_info
 FEWEST = 4
 FEWEST_ARGUMENTS = 8
 _ARITHMETIC = frozenset(
-    f"stablehlo.{name}" for name in ("multiply", "divide", "maximum", "minimum", "clamp", "reduce_precision", "convert")
+    f"stablehlo.{name}"
+    for name in ("multiply", "divide", "maximum", "minimum", "clamp", "reduce_precision", "convert", "select")
 )
+# Answers about scales, that a choice between two of them waits for.
+_PREDICATES = frozenset({"stablehlo.compare"})
 
 
 def packed(scales: Sequence[ir.Value]) -> list[ir.Value]:
@@ -93,14 +96,17 @@ def gather_scales_of_arguments(function: ir.Operation) -> None:
             if is_packable(op.results[0]):
                 constants[op.results[0]] = op
             continue
-        if name in _ARITHMETIC and is_packable(op.results[0]) and _follows(op, known, constants):
+        of_scales = name in _ARITHMETIC and is_packable(op.results[0])
+        if (of_scales or name in _PREDICATES) and _follows(op, known, constants):
             known.add(op.results[0])
             arithmetic.append(op)
             ours.add(op)
         elif first is None:
             first = op
     read = [
-        op.results[0] for op in arithmetic if any(_reads_data(use.owner.operation, ours) for use in op.results[0].uses)
+        op.results[0]
+        for op in arithmetic
+        if is_packable(op.results[0]) and any(_reads_data(use.owner.operation, ours) for use in op.results[0].uses)
     ]
     if first is None or len(read) < FEWEST_ARGUMENTS:
         return
