@@ -25,7 +25,7 @@ from scalify_hlo.frontend.dependence import is_float
 from scalify_hlo.frontend.lowering import flat_values
 from scalify_hlo.frontend.nan_checks import asked, check_values
 from scalify_hlo.frontend.primitives import set_scaling
-from scalify_hlo.frontend.rewriting import Interface, result_signature, rewritten_module
+from scalify_hlo.frontend.rewriting import Interface, known_of, result_signature, rewritten_module
 from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray
 from scalify_hlo.options import ScalifyOptions
@@ -144,11 +144,22 @@ def _without_scales(operands: Sequence[Any], scaled: Sequence[bool]) -> list[Any
 
 def _lower(ctx: Any, *operands: Any, jaxpr: Any, interface: Interface, options: ScalifyOptions) -> Sequence[Any]:
     effects = [effect for effect in jaxpr.effects if effect in ctx.tokens_in.effects()]
-    module = rewritten_module(ctx, jaxpr, effects, interface, options, operands)
-    types, roles = result_signature(module)
-    name = mlir.merge_mlir_modules(
-        ctx.module_context.module, f"scalify_{interface.function}", module, dst_symtab=ctx.module_context.symbol_table
-    )
+    known = known_of(ctx, operands, interface)
+    # One function for all calls that are alike, as JAX has it for those of `jax.jit` functions.
+    functions = ctx.module_context.cached_primitive_lowerings
+    place = ctx.module_context.axis_context
+    key = ("scalify", jaxpr, tuple(effects), interface, options, tuple(ctx.avals_in), place, known)
+    if key not in functions:
+        module = rewritten_module(ctx, jaxpr, effects, interface, options, known)
+        signature = result_signature(module)
+        name = mlir.merge_mlir_modules(
+            ctx.module_context.module,
+            f"scalify_{interface.function}",
+            module,
+            dst_symtab=ctx.module_context.symbol_table,
+        )
+        functions[key] = name, signature
+    name, (types, roles) = functions[key]
     tokens = flat_values([ctx.tokens_in.get(effect) for effect in effects])
     arguments = [*ctx.dim_var_values, *tokens, *flat_values(operands)]
     results = list(func.CallOp(types, ir.FlatSymbolRefAttr.get(name), arguments).results)

@@ -58,24 +58,42 @@ class Interface:
         return [(pair, next(shapes, ()) if pair else ()) for pair in self.results]
 
 
+@dataclasses.dataclass(frozen=True)
+class Known:
+    """What is known of the values that a call is on, from the program around it.
+
+    everywhere: for each input, whether its scale is the same on all devices that run per-device code.
+    shardings: of each operand, data and scale of each pair; None where there is none.
+    """
+
+    everywhere: tuple[bool, ...]
+    shardings: tuple[Any, ...]
+
+
+def known_of(ctx: Any, operands: Sequence[Any], interface: Interface) -> Known:
+    """What the program that is being lowered says of the operands of a call, data and scale of each pair."""
+    shardings = (declared_sharding(x) if isinstance(x, ir.Value) else None for x in operands)
+    return Known(_everywhere(ctx, operands, interface.inputs), tuple(shardings))
+
+
 def rewritten_module(
     ctx: Any,
     jaxpr: Any,
     effects: Sequence[Any],
     interface: Interface,
     options: ScalifyOptions,
-    operands: Sequence[Any] = (),
+    known: Known | None = None,
 ) -> Any:
     """A module of its own whose @main computes the jaxpr on (data, scale) pairs.
 
-    The scales of its results have shapes if `interface` says so. operands: the values that it is called on, data and
-    scale of each pair, as far as they are known.
+    The scales of its results have shapes if `interface` says so. known: of the values that it is called on.
     """
     shapes = shapes_of_scales(ctx.avals_in, interface.inputs)
-    module = _module_of(ctx, jaxpr, effects, interface, shapes, _everywhere(ctx, operands, interface.inputs))
+    known = known or Known((False,) * len(interface.inputs), ())
+    module = _module_of(ctx, jaxpr, effects, interface, shapes, known.everywhere)
     rewrite(module, options, interface)
     if devices_of(ctx) > 1:
-        sum_parts(module, interface, operands)
+        sum_parts(module, interface, known.shardings)
     if tuple(ctx.module_context.platforms) == ("cpu",):
         WidenDots().apply(module, [])
     return module
@@ -86,16 +104,16 @@ def devices_of(ctx: Any) -> int:
     return getattr(ctx.module_context.axis_context, "num_devices", 1) or 1
 
 
-def sum_parts(module: Any, interface: Interface, operands: Sequence[Any]) -> None:
-    """Run the passes for partitioned modules on a rewritten one, with what is known of the operands' shardings."""
+def sum_parts(module: Any, interface: Interface, shardings: Sequence[Any]) -> None:
+    """Run the passes for partitioned modules on a rewritten one. shardings: of its last arguments, None: not known."""
     from scalify_hlo.passes.precision_pipeline import passes_for_devices
 
     main = public_function(module)
     arguments = main.regions[0].blocks[0].arguments
-    first = len(arguments) - len(operands)
+    first = len(arguments) - len(shardings)
     given = list(ir.ArrayAttr(main.attributes["arg_attrs"])) if "arg_attrs" in main.attributes else None
     attributes = given or [ir.DictAttr.get({})] * len(arguments)
-    known = [None] * first + [declared_sharding(x) if isinstance(x, ir.Value) else None for x in operands]
+    known = [None] * first + list(shardings)
     main.attributes["arg_attrs"] = ir.ArrayAttr.get(
         [
             own if sharding is None
@@ -122,7 +140,7 @@ def result_signature(module: Any) -> tuple[list[Any], list[str]]:
     return types, roles or [""] * len(types)
 
 
-def _everywhere(ctx: Any, operands: Sequence[Any], scaled: Sequence[bool]) -> list[bool]:
+def _everywhere(ctx: Any, operands: Sequence[Any], scaled: Sequence[bool]) -> tuple[bool, ...]:
     """For each input, whether its scale is known to be the same on all devices: from what computes it."""
     remaining = iter(operands if per_device(ctx) is not None else ())
     known: list[bool] = []
@@ -130,7 +148,7 @@ def _everywhere(ctx: Any, operands: Sequence[Any], scaled: Sequence[bool]) -> li
         next(remaining, None)
         scale = next(remaining, None) if is_pair else None
         known.append(isinstance(scale, ir.Value) and same_on_every_device(scale, frozenset()))
-    return known
+    return tuple(known)
 
 
 def per_device(ctx: Any) -> Any:

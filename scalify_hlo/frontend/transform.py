@@ -179,7 +179,8 @@ class ScalifiedFunction:
         jit_arguments = dict(self._jit_arguments)
         shardings = jit_arguments.pop("in_shardings", None), jit_arguments.pop("out_shardings", None)
         if shardings == (None, None):
-            return jax.jit(scalified, **jit_arguments)
+            # In another function: no function of its own there, so that the shardings of its operands are seen.
+            return jax.jit(scalified, inline=True, **jit_arguments)
         return ShardedFunction(scalified, jit_arguments, *shardings)
 
 

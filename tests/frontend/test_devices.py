@@ -325,3 +325,19 @@ def test_shardings_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="exported for 4 devices"):
         jax.jit(sc.scalify_exported(exported).call)(placed)
     """)
+
+
+def test_shardings_are_seen_through_a_function_around():
+    """Of a transformed function that is called inside of `jax.jit`; and two such calls are one function."""
+    run("""
+    def step(w, x):
+        return w - 0.1 * jax.grad(lambda w: jnp.mean(jnp.tanh(x @ w) ** 2))(w)
+    x, w = pair(X, 1, P("i")), pair(W, 1, P())
+    scaled = sc.scalify(step, precision="fp16")
+    alone = scaled.lower(w, x).as_text()
+    around = jax.jit(lambda w, x: scaled(scaled(w, x), x)).lower(w, x).as_text()
+    assert alone.count("unreduced") and around.count("unreduced") >= alone.count("unreduced")
+    square = sc.scalify(jnp.square)
+    twice = jax.jit(lambda x, y: (square(x), square(y))).lower(x, x).as_text()
+    assert twice.count("call @scalify_square(") == 2 and twice.count("private @scalify_square") == 1
+    """)
