@@ -4,6 +4,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter, Scope
 from scalify_hlo.emit.growth import alternatives
 from scalify_hlo.engine.functions import call_signature
+from scalify_hlo.module.carried_scales import mark_carried
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.rewriting import Rewriting
@@ -101,6 +102,8 @@ def branches(r: OpRewrite) -> None:
     types = [value.type for value in op.results]
     types += [ir.RankedTensorType.get(list(shapes[i]), emit.f32) for i in extra]
     new = _with_regions(r, types, list(op.operands))
+    if extra:
+        mark_carried(new, {count + position: i for position, i in enumerate(extra)})
     for i, value in enumerate(new.results):
         if i in agreed:
             r.result(agreed[i].scale, agreed[i].moments, index=i, data=value)

@@ -54,6 +54,7 @@ class ScalesFile:
     arguments, results: of the public function. operands: of FP8 products, `<index of the product>.lhs` or `.rhs`: a
     power of two that the data are divided by before they are rounded to FP8. caches: results that are stored in FP8 at
     these scales, as are the arguments that they are the new values of (cache_arguments, by the result).
+    rescales: factors that would be measured at run time (`scalify-auto-rescale`), by their names.
     argument_shapes, result_shapes: of the program's, by name. others: scales of other programs of the same model.
     """
 
@@ -66,6 +67,7 @@ class ScalesFile:
     statistics: dict[str, TensorStatistics] = dataclasses.field(default_factory=dict[str, TensorStatistics])
     caches: dict[str, float] = dataclasses.field(default_factory=dict[str, float])
     cache_arguments: dict[str, str] = dataclasses.field(default_factory=dict[str, str])
+    rescales: dict[str, float] = dataclasses.field(default_factory=dict[str, float])
     argument_shapes: dict[str, list[int]] = dataclasses.field(default_factory=dict[str, list[int]])
     result_shapes: dict[str, list[int]] = dataclasses.field(default_factory=dict[str, list[int]])
     others: list["ScalesFile"] = dataclasses.field(default_factory=list["ScalesFile"])
@@ -92,6 +94,7 @@ class ScalesFile:
             "operands": self.operands,
             "caches": self.caches,
             "cache_arguments": self.cache_arguments,
+            "rescales": self.rescales,
             "argument_shapes": self.argument_shapes,
             "result_shapes": self.result_shapes,
             "statistics": {name: dataclasses.asdict(each) for name, each in self.statistics.items()},
@@ -123,11 +126,11 @@ def read_scales(path: str) -> ScalesFile:
 
 def _program(content: Mapping[str, Any], path: str, problems: list[Diagnostic]) -> ScalesFile:
     """The scales of one program; what is wrong with them is added to the problems."""
-    arguments, results, operands, caches = (
-        _numbers(content, key, path, problems) for key in ("arguments", "results", "operands", "caches")
+    arguments, results, operands, caches, rescales = (
+        _numbers(content, key, path, problems) for key in ("arguments", "results", "operands", "caches", "rescales")
     )
     statistics = {name: _statistics(name, each, path, problems) for name, each in _table(content, "statistics").items()}
-    for key, table in (("operands", operands), ("caches", caches)):
+    for key, table in (("operands", operands), ("caches", caches), ("rescales", rescales)):
         for name in [name for name, number in table.items() if number.ndim]:
             problems.append(Diagnostic(f"{key}: '{name}' is a list; one number is needed", path))
             del table[name]
@@ -140,6 +143,7 @@ def _program(content: Mapping[str, Any], path: str, problems: list[Diagnostic]) 
         content.get("method", "rms"), str(content.get("precision", "")), batches, statistics,
         {name: float(number) for name, number in caches.items()},
         {name: str(argument) for name, argument in _table(content, "cache_arguments").items()},
+        {name: float(number) for name, number in rescales.items()},
         _shapes(content, "argument_shapes", path, problems), _shapes(content, "result_shapes", path, problems),
     )  # fmt: skip
 

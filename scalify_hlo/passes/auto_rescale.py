@@ -9,16 +9,19 @@ does not change. It runs before `scalify` (and before `scalify-cast`), on any tr
 
 import collections
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, defining_op
+from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import argument_shapes
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.module.carriers import carries, layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.manual import MANUAL, groups_around
@@ -31,6 +34,8 @@ from scalify_hlo.types import tensor_info
 
 Place = Literal["branches", "scores", "logits", "gradients"]
 _PLACES = ("branches", "scores", "logits", "gradients")
+# Attribute of a factor that is measured: its name in a file of scales, which begins so.
+MEASURED, RESCALE = "scalify.measured", "rescale."
 _DESCRIPTIONS = {
     "branches": "gradient that enters a residual branch",
     "scores": "gradient of attention scores",
@@ -59,6 +64,10 @@ class AutoRescale(Pass):
     statistic: Literal["l2", "max"] = "l2"
     # The type that a later pass computes the backward pass in (`scalify-cast`); empty: the program's own.
     compute: str = ""
+    # A file that scalify-calibrate wrote: what it measured is not measured again at run time.
+    calibration: str = ""
+    # Number what is measured, for scalify-calibrate.
+    numbered: bool = False
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Inserts the rescaling in place and tells where. Raises ScalifyError for an unknown place or statistic."""
@@ -73,8 +82,12 @@ class AutoRescale(Pass):
             if not found:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(self.places)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))
-            for value, place in found.items():
-                _rescale(module, value, self.statistic, self._element(value, place))
+            known = self._known(module, len(found))
+            for i, (value, place) in enumerate(found.items()):
+                name, element = f"{RESCALE}{i}", self._element(value, place)
+                factor = _rescale(module, value, self.statistic, element, known.get(name))
+                if self.numbered:
+                    factor.owner.attributes[MEASURED] = ir.StringAttr.get(name)
                 op = defining_op(value)
                 where = describe_location(op.location) if op is not None else ""
                 remarks.append(Diagnostic(f"rescaled: {_DESCRIPTIONS[place]}, {value.type}", where, "remark"))
@@ -83,6 +96,22 @@ class AutoRescale(Pass):
         count = collections.Counter(found.values())
         counts = ", ".join(f"{count[place]} {place}" for place in _PLACES if count[place])
         remarks.append(Diagnostic(f"{self.name}: {len(found)} rescales ({counts})", "", "remark"))
+
+    def _known(self, module: ir.Module, count: int) -> dict[str, float]:
+        """The factors that a file of scales has, by their names. Raises ScalifyError for those that do not fit."""
+        if not self.calibration:
+            return {}
+        known = read_scales(self.calibration).of(argument_shapes(public_function(module))).rescales
+        names = {f"{RESCALE}{i}" for i in range(count)}
+        problems = [f"there is no factor '{name}'; {count} are measured" for name in known if name not in names]
+        problems += [
+            f"factor '{name}' is {number}: a power of two is needed, between 2^-126 and 2^127"
+            for name, number in known.items()
+            if not (math.isfinite(number) and number >= 2.0**-126 and math.frexp(number)[0] == 0.5)
+        ]
+        if problems:
+            raise ScalifyError([Diagnostic(each, self.calibration) for each in problems])
+        return known
 
     def _element(self, value: ir.Value, place: str) -> str:
         """The type that a rescaled gradient is computed with: the optimiser's stays, whatever `compute`."""
@@ -177,20 +206,32 @@ def _is_uniform_or_mask(value: ir.Value) -> bool:
     return op is not None and op.name == "stablehlo.constant"
 
 
+def measured_factors(module: ir.Module) -> dict[str, ir.Value]:
+    """Factors that a module measures at run time, by the names that the pass has given them."""
+    functions = CallGraph(module).functions.values()
+    found = [op for function in functions for op in walk(function) if MEASURED in op.attributes]
+    return {ir.StringAttr(op.attributes[MEASURED]).value: op.results[0] for op in found}
+
+
 # --- emission -----------------------------------------------------------------------------------------------------
 
 
-def _rescale(module: ir.Module, value: ir.Value, statistic: str, element: str) -> None:
-    """Give all readers of `value` the same value with a scale that fits its data."""
+def _rescale(module: ir.Module, value: ir.Value, statistic: str, element: str, known: float | None) -> ir.Value:
+    """Give all readers of `value` the same value with a scale that fits its data; what the scale is multiplied by."""
     readers = [(use.owner.operation, use.operand_number) for use in value.uses]
     ip, location = after(value)
     scalar = emit.tensor_type((), "f32")
     with ip, location:
         data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
-        size = magnitude(emit.convert(data, "f32"), statistic, groups_around(data.owner.operation))
-        if statistic == "l2" and element == "f16":
-            size = emit.op("multiply", scalar, size, emit.splat(scalar, 2.0**budget.RESCALE_HEADROOM_F16))
-        rescaled = emit.op("multiply", scalar, scale, power_of_two(size))
+        if known is None:
+            size = magnitude(emit.convert(data, "f32"), statistic, groups_around(data.owner.operation))
+            if statistic == "l2" and element == "f16":
+                size = emit.op("multiply", scalar, size, emit.splat(scalar, 2.0**budget.RESCALE_HEADROOM_F16))
+            factor = power_of_two(size)
+        else:
+            factor = emit.splat(scalar, known)
+        rescaled = emit.op("multiply", scalar, scale, factor)
         (result,) = marker(module, "scalify.set_scaling", [value, rescaled], [value.type])
     for reader, i in readers:
         reader.operands[i] = result
+    return factor

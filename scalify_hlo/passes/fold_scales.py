@@ -7,7 +7,7 @@ in the operations' own element types, rounding as they would. Then
 - a multiplication or division by 1 is the other operand,
 - `x * 2^a * 2^b` is one multiplication where the type has the range of f32: powers of two commute with rounding,
 - a carried value of a loop that each iteration returns as the constant that it entered as is that constant,
-- a carried scale of a loop is one number for all iterations (`loop_scales.py`).
+- a carried scale of a loop is one number for all iterations, and that of branches one for all (`loop_scales.py`).
 
 It changes nothing else, and never folds tensors of the size of data.
 """
@@ -88,6 +88,7 @@ def fold_scales(module: ir.Module) -> int:
 class _Folder:
     def __init__(self) -> None:
         self.known: dict[ir.Value, Array] = {}  # small constants
+        self.scales = LoopScales(self.known, _computed, self._constant)
         self.count = 0
 
     def block(self, block: ir.Block) -> None:
@@ -102,6 +103,8 @@ class _Folder:
                 for region in op.regions:
                     for inner in region.blocks:
                         self.block(inner)
+                if op.name in ("stablehlo.case", "stablehlo.if"):
+                    self.count += self.scales.settle_branches(op)
                 if len(op.results) == 1:
                     self._operation(op)
 
@@ -172,7 +175,7 @@ class _Folder:
 
     def _loop(self, op: ir.Operation) -> None:
         condition, body = (region.blocks[0] for region in op.regions)
-        self.count += LoopScales(self.known, _computed, self._constant).settle(op)
+        self.count += self.scales.settle(op)
         while self._fix_carried(op, condition, body):
             pass
         self.block(condition)

@@ -8,6 +8,8 @@ loop then has the value at the largest of these, S, from its entry on:
 
 Data only become smaller by that, so none overflows. A scale that moves over more than `budget.LOOP_WINDOW` powers of
 two once the loop runs, or never repeats, follows a value that grows or fades: it stays what it is.
+
+Branches whose scales are known return their data at the largest of them in the same way.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
@@ -44,8 +46,8 @@ class LoopScales:
         last = terminator(loop.regions[1].blocks[0])
         for i, (scale, returned) in settled.items():
             data = pairs[i]
-            loop.operands[data] = self._brought(loop.operands[data], entering[i], scale, ir.InsertionPoint(loop))
-            last.operands[data] = self._brought(last.operands[data], returned, scale, ir.InsertionPoint(last))
+            loop.operands[data] = _brought(loop.operands[data], entering[i], scale, ir.InsertionPoint(loop))
+            last.operands[data] = _brought(last.operands[data], returned, scale, ir.InsertionPoint(last))
             with ir.InsertionPoint(loop), loop.location:
                 number = emit.splat(loop.operands[i].type, float(scale.flat[0]))
             self._known[number] = scale
@@ -54,6 +56,27 @@ class LoopScales:
         if settled and len(settled) == len(pairs):
             del loop.attributes[CARRIED]
         return len(settled)
+
+    def settle_branches(self, op: ir.Operation) -> int:
+        """Pin the scales that the branches of a `case` or `if` return, where all are known; how many."""
+        # x_i s_i = (x_i s_i/S) S for whichever branch i is taken
+        ends = [terminator(region.blocks[0]) for region in op.regions]
+        count = 0
+        for i, data in carried_scales(op).items():
+            scales = [value for end in ends if (value := self._known.get(end.operands[i])) is not None]
+            if len(scales) < len(ends) or not all(_usable(value) for value in scales):
+                continue
+            largest = np.maximum.reduce(scales)
+            if not all(_within(value, largest) for value in scales):
+                continue
+            for end, scale in zip(ends, scales, strict=True):
+                end.operands[data] = _brought(end.operands[data], scale, largest, ir.InsertionPoint(end))
+            with ir.InsertionPoint.after(op), op.location:
+                number = emit.splat(op.results[i].type, float(largest.flat[0]))
+            self._known[number] = largest
+            op.results[i].replace_all_uses_with(number)
+            count += 1
+        return count
 
     def _settled(
         self, loop: ir.Operation, entering: Mapping[int, Array], known: Mapping[ir.Value, Array]
@@ -141,23 +164,28 @@ class LoopScales:
         return {
             i: value
             for i, value in found.items()
-            if value is not None and _uniform(value) and np.isfinite(value).all() and (value > 0).all()
+            if value is not None and _usable(value)
         }
 
-    def _brought(self, data: ir.Value, scale: Array, target: Array, ip: ir.InsertionPoint) -> ir.Value:
-        """Data at a scale, at another one."""
-        factor = float(scale.flat[0]) / float(target.flat[0])
-        own = data.owner
-        if factor == 1 or (not isinstance(own, ir.Block) and _is_zero(own.operation)):
-            return data
-        with ip, ip.ref_operation.location if ip.ref_operation is not None else ir.Location.unknown():
-            wide = emit.convert(data, "f32")
-            scaled = emit.op("multiply", wide.type, wide, emit.splat(wide.type, factor))
-            return emit.convert(scaled, tensor_info(data.type).element)
+
+def _brought(data: ir.Value, scale: Array, target: Array, ip: ir.InsertionPoint) -> ir.Value:
+    """Data at a scale, at another one."""
+    factor = float(scale.flat[0]) / float(target.flat[0])
+    own = data.owner
+    if factor == 1 or (not isinstance(own, ir.Block) and _is_zero(own.operation)):
+        return data
+    with ip, ip.ref_operation.location if ip.ref_operation is not None else ir.Location.unknown():
+        wide = emit.convert(data, "f32")
+        scaled = emit.op("multiply", wide.type, wide, emit.splat(wide.type, factor))
+        return emit.convert(scaled, tensor_info(data.type).element)
 
 
 def _uniform(value: Array) -> bool:
     return value.size > 0 and bool((value == value.flat[0]).all())
+
+
+def _usable(value: Array) -> bool:
+    return _uniform(value) and bool(np.isfinite(value).all() and (value > 0).all())
 
 
 def _within(scale: Array, largest: Array) -> bool:

@@ -81,6 +81,9 @@ def precision_pipeline(
     serving = passes_for_serving(precision) if precision is not None else ()
     if pin_scales:
         # What the calibration measured is not measured again at run time.
+        before = tuple(
+            dataclasses.replace(p, calibration=pin_scales) if isinstance(p, AutoRescale) else p for p in before
+        )
         after = tuple(
             dataclasses.replace(p, calibration=pin_scales, scaling="none") if isinstance(p, FP8Dots) else p
             for p in after

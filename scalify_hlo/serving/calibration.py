@@ -35,6 +35,7 @@ from scalify_hlo.io.scales_file import (
     split_scales,
 )
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.auto_rescale import MEASURED, RESCALE, AutoRescale, measured_factors
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
@@ -127,7 +128,7 @@ class Calibration:
 
     def _caches(self) -> dict[int, int]:
         """Argument -> result of what is stored in FP8 beside the weights; nothing in a precision without FP8."""
-        if self._rewritten.module is None:
+        if not self._rewritten.narrow:
             return {}
         module = clone(self.original)
         with module.context, ir.Location.unknown(module.context):
@@ -153,6 +154,13 @@ class Calibration:
 
     # --- operands of FP8 products ---------------------------------------------------------------------------------
 
+    @property
+    def _trains(self) -> bool:
+        """Whether the program is a training step: what it measures of gradients is not the same in each step."""
+        with self.original.context:
+            main = public_function(self.original)
+            return find_update(self.original, ir.StringAttr(main.attributes["sym_name"]).value).trains
+
     @functools.cached_property
     def _rewritten(self) -> "_Rewritten":
         """The program in its precision, before operands of products become FP8, and what will."""
@@ -160,12 +168,17 @@ class Calibration:
             return _Rewritten()
         before, after = passes_around_scalify(self.precision)
         products = next((each for each in after if isinstance(each, FP8Dots)), None)
-        if products is None:
+        if products is None and (self._trains or not any(isinstance(each, AutoRescale) for each in before)):
             return _Rewritten()
         module = clone(self.original)
         for each in (LiftWeights(), *before, Scalify()):
+            if isinstance(each, AutoRescale) and not self._trains:
+                each = dataclasses.replace(each, numbered=True)
             each.apply(module, [])
         with module.context, ir.Location.unknown(module.context):
+            measured = measured_factors(module)
+            if products is None:
+                return _Rewritten(module if measured else None, measured)
             decided = products.decisions(module)
             narrow = {product.op for product, formats, _ in decided if formats is not None}
             main = public_function(module)
@@ -177,7 +190,7 @@ class Calibration:
                 for i, (argument, own) in enumerate(zip(argument_names(main), attributes, strict=True))
                 if i in dims and STATE in own and ir.StringAttr(own[STATE]).value == "weight"
             }
-            return _Rewritten(module, products.calibrated_operands(module), channels)
+            return _Rewritten(module, products.calibrated_operands(module) | measured, channels, narrow=True)
 
     def prepare(self) -> "OperandProbe | None":
         """The rewritten program with statistics of what will be rounded to FP8; None where nothing will be."""
@@ -186,6 +199,8 @@ class Calibration:
             return None
         del self._rewritten  # it is changed
         with module.context, ir.Location.unknown(module.context):
+            for factor in measured_factors(module).values():
+                del factor.owner.attributes[MEASURED]
             mark_tensors([ScaledTensor(name, value) for name, value in operands.items()])
         EmbedWeights().apply(module, [])
         signature = entry_signature(module)
@@ -206,6 +221,9 @@ class Calibration:
         for name, found in self.scales.statistics.items():
             if name in self.scales.arguments:
                 continue
+            if name.startswith(RESCALE):  # a power of two; of a branch that no batch has taken there is none
+                self.scales.rescales[name] = found.amax or 1.0
+                continue
             wanted = exponent(found, self.method)
             saturates = found.amax > LARGEST_E4M3 and _exponent_of_cut_off(found) > math.log2(LARGEST_E4M3)
             if abs(wanted) > budget.CALIBRATED_NEAR or saturates:
@@ -215,13 +233,15 @@ class Calibration:
 @dataclasses.dataclass(frozen=True)
 class _Rewritten:
     """module: data and scales, its products still in one wide type; None where no operand becomes FP8.
-    operands: of FP8 products, but weights, by their names in a file of scales. channels: of weights, the dimensions
-    along which scales may differ, by the argument's name.
+    operands: of FP8 products, but weights, by their names in a file of scales, and factors that are measured at run
+    time. channels: of weights, the dimensions along which scales may differ, by the argument's name. narrow: whether
+    there are FP8 products at all.
     """
 
     module: ir.Module | None = None
     operands: dict[str, ir.Value] = dataclasses.field(default_factory=dict[str, ir.Value])
     channels: dict[str, tuple[int, ...]] = dataclasses.field(default_factory=dict[str, tuple[int, ...]])
+    narrow: bool = False
 
 
 class OperandProbe:

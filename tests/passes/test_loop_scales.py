@@ -15,6 +15,7 @@ from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.io.scales_file import ScalesFile
 from scalify_hlo.module.carried_scales import carried_scales
 from scalify_hlo.passes.fold_scales import FoldScales
+from scalify_hlo.passes.pin_scales import pin_scales
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.rewrite import scalify_in_place
 
@@ -166,3 +167,59 @@ def test_a_rewritten_loop_says_what_its_carried_scales_belong_to() -> None:
         ("tensor<2x8xf32>", "tensor<f32>"),
         ("tensor<4x2x8xf32>", "tensor<4x1x1xf32>"),
     ]
+
+
+# Two branches that return data in f16, each at its own scale.
+BRANCHES = """
+func.func @main(%i: tensor<i32>, %x: tensor<4xf16>) -> tensor<4xf32> {{
+  %r:2 = "stablehlo.case"(%i) ({{
+    %s = stablehlo.constant dense<4.0> : tensor<f32>
+    stablehlo.return %x, %s : tensor<4xf16>, tensor<f32>
+  }}, {{
+    %s = stablehlo.constant dense<{other}> : tensor<f32>
+    %y = stablehlo.negate %x : tensor<4xf16>
+    stablehlo.return %y, %s : tensor<4xf16>, tensor<f32>
+  }}) {{scalify.carried = dense<[-1, 0]> : tensor<2xi64>}} : (tensor<i32>) -> (tensor<4xf16>, tensor<f32>)
+  %least = stablehlo.constant dense<2.0> : tensor<f32>
+  %larger = stablehlo.maximum %r#1, %least : tensor<f32>
+  %wide = stablehlo.convert %r#0 : (tensor<4xf16>) -> tensor<4xf32>
+  %scales = stablehlo.broadcast_in_dim %r#1, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %value = stablehlo.multiply %wide, %scales : tensor<4xf32>
+  %ratio = stablehlo.divide %larger, %larger : tensor<f32>
+  %ratios = stablehlo.broadcast_in_dim %ratio, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %y = stablehlo.multiply %value, %ratios : tensor<4xf32>
+  return %y : tensor<4xf32>
+}}"""
+
+
+@pytest.mark.parametrize("other", [4.0, 0.125, 64.0, 2.0**-20])
+def test_branches_return_data_at_the_largest_of_their_scales(other: float) -> None:
+    folded = module(BRANCHES.format(other=other))
+    FoldScales().apply(folded, [])
+    assert folded.operation.verify()
+    near = other > 2.0**-8  # data of the other branch would lose bits
+    assert ("stablehlo.maximum" not in str(folded)) == near
+    x = np.float16([1, -3, 0.5, 1000])
+    for i, want in ((0, x * 4.0), (1, x * -other)):
+        (got,) = interpret(folded, [np.int32(i), x])
+        assert np.array_equal(got, want.astype(np.float32))
+
+
+def test_a_conditional_has_no_scale_arithmetic_once_it_is_pinned() -> None:
+    def program(x: jax.Array, w: jax.Array, deep: jax.Array) -> jax.Array:
+        return jax.lax.cond(deep, lambda h: jnp.tanh(h @ w) * 8, lambda h: h * 0.25, x) @ w
+
+    shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((4, 8), (8, 8))]
+    exported = jax.export.export(jax.jit(program))(*shapes, jax.ShapeDtypeStruct((), np.bool_))
+    pinned = module(exported.mlir_module())
+    precision_pipeline("fp16").run(pinned, [])
+    assert carried_scales(next(op for op in _operations(pinned) if op.name == "stablehlo.case"))
+    pin_scales(pinned, ScalesFile({"x": np.float32(1), "w": np.float32(0.5)}))
+    assert not re.search(r"stablehlo.(maximum|multiply|divide).*: tensor<f32>$", str(pinned), re.MULTILINE)
+
+
+def _operations(root: ir.Module) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+    for function in root.body.operations:
+        found += [op.operation for op in function.regions[0].blocks[0].operations]
+    return found

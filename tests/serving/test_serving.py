@@ -19,6 +19,7 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.scales_file import TensorStatistics, read_scales
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serving.calibration import Calibration, exponent, statistics_of
 from scalify_hlo.serving.comparison import compare as losses
 from scalify_hlo.serving.comparison import loss_table
@@ -162,6 +163,35 @@ def test_operands_far_from_unit_size_are_divided_first() -> None:
     calibration.operands([arrays])
     statistics, operands = calibration.scales.statistics["1.lhs"], calibration.scales.operands
     assert statistics.amax > 448 and statistics.amax / operands["1.lhs"] <= 448
+
+
+def test_what_calibration_measured_is_not_measured_at_run_time(tmp_path: pathlib.Path) -> None:
+    """x (x^T x) looks like a backward pass, whose gradients the preset measures, where no names say otherwise."""
+
+    def program(w: jax.Array, x: jax.Array) -> jax.Array:
+        h = x @ w
+        return h + jnp.tanh(h) @ (x.T @ h)
+
+    arrays = [np.float32(RNG.standard_normal(shape)) for shape in ((8, 8), (6, 8))]
+    text = jax.export.export(jax.jit(program))(*arrays).mlir_module()
+    text = re.sub(r" loc\(.*?\)|^#loc.*$", "", text, flags=re.MULTILINE)
+    rewritten = ir.Module.parse(text, context=make_context())
+    precision_pipeline("fp8").run(rewritten, [])
+    assert "stablehlo.sqrt" in str(rewritten)
+    calibration = Calibration(ir.Module.parse(text, context=make_context()), "fp8")
+    calibration.arguments([arrays])
+    calibration.operands([arrays])
+    assert calibration.scales.rescales
+    path = tmp_path / "scales.json"
+    path.write_bytes(calibration.scales.to_json())
+    pinned = ir.Module.parse(text, context=make_context())
+    precision_pipeline("fp8", pin_scales=str(path)).run(pinned, [])
+    assert "stablehlo.sqrt" not in str(pinned) and "scalify.measured" not in str(pinned)
+    for name, number, message in (("rescale.9", 1.0, "there is no factor 'rescale.9'"), ("rescale.0", 3.0, "is 3.0")):
+        calibration.scales.rescales[name] = number
+        path.write_bytes(calibration.scales.to_json())
+        with pytest.raises(ScalifyError, match=message):
+            precision_pipeline("fp8", pin_scales=str(path)).run(ir.Module.parse(text, context=make_context()), [])
 
 
 def test_state_comes_out_at_the_scale_that_it_goes_in_with(tmp_path: pathlib.Path) -> None:

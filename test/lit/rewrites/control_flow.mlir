@@ -8,7 +8,7 @@
 // CHECK: stablehlo.return %[[VARG1]], %[[VARG2]] : tensor<3x4xf32>, tensor<f32>
 // CHECK: }, {
 // CHECK: stablehlo.return %[[VARG3]], %[[VARG4]] : tensor<3x4xf32>, tensor<f32>
-// CHECK: }) : (tensor<i32>) -> (tensor<3x4xf32>, tensor<f32>)
+// CHECK: }) {scalify.carried = dense<[-1, 0]> : tensor<2xi64>} : (tensor<i32>) -> (tensor<3x4xf32>, tensor<f32>)
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#1, %[[VCST]] : tensor<f32>
 // CHECK: return %[[V0]]#0, %[[V1]] : tensor<3x4xf32>, tensor<f32>
 func.func public @case(%0: tensor<i32>, %1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
@@ -30,7 +30,7 @@ func.func public @case(%0: tensor<i32>, %1: tensor<3x4xf32>, %2: tensor<3x4xf32>
 // CHECK: stablehlo.return %[[VARG1]], %[[VARG2]] : tensor<3x4xf16>, tensor<f32>
 // CHECK: }, {
 // CHECK: stablehlo.return %[[VARG3]], %[[VARG4]] : tensor<3x4xf16>, tensor<f32>
-// CHECK: }) : (tensor<i32>) -> (tensor<3x4xf16>, tensor<f32>)
+// CHECK: }) {scalify.carried = dense<[-1, 0]> : tensor<2xi64>} : (tensor<i32>) -> (tensor<3x4xf16>, tensor<f32>)
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#1, %[[VCST]] : tensor<f32>
 // CHECK: return %[[V0]]#0, %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @case_f16(%0: tensor<i32>, %1: tensor<3x4xf16>, %2: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
@@ -55,7 +55,7 @@ func.func public @case_f16(%0: tensor<i32>, %1: tensor<3x4xf16>, %2: tensor<3x4x
 // CHECK: }, {
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG2]] : tensor<3x4xf32>
 // CHECK: stablehlo.return %[[V3]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
-// CHECK: }) : (tensor<i32>) -> (tensor<3x4xf32>, tensor<f32>)
+// CHECK: }) {scalify.carried = dense<[-1, 0]> : tensor<2xi64>} : (tensor<i32>) -> (tensor<3x4xf32>, tensor<f32>)
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]]#1, %[[VCST]] : tensor<f32>
 // CHECK: return %[[V1]]#0, %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @case_second_branch(%1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
@@ -81,7 +81,7 @@ func.func public @case_second_branch(%1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -
 // CHECK: }, {
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VARG2]] : tensor<3x4xf16>
 // CHECK: stablehlo.return %[[V3]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
-// CHECK: }) : (tensor<i32>) -> (tensor<3x4xf16>, tensor<f32>)
+// CHECK: }) {scalify.carried = dense<[-1, 0]> : tensor<2xi64>} : (tensor<i32>) -> (tensor<3x4xf16>, tensor<f32>)
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]]#1, %[[VCST]] : tensor<f32>
 // CHECK: return %[[V1]]#0, %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @case_second_branch_f16(%1: tensor<3x4xf16>, %2: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
@@ -220,7 +220,7 @@ func.func private @twice(%x: tensor<3x4xf16>, %y: tensor<3x4xf16>) -> tensor<3x4
 // CHECK: stablehlo.return %[[VARG1]], %[[VARG2]] : tensor<3x4xf32>, tensor<f32>
 // CHECK: }, {
 // CHECK: stablehlo.return %[[VARG3]], %[[VARG4]] : tensor<3x4xf32>, tensor<f32>
-// CHECK: }) : (tensor<i1>) -> (tensor<3x4xf32>, tensor<f32>)
+// CHECK: }) {scalify.carried = dense<[-1, 0]> : tensor<2xi64>} : (tensor<i1>) -> (tensor<3x4xf32>, tensor<f32>)
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#1, %[[VCST]] : tensor<f32>
 // CHECK: return %[[V0]]#0, %[[V1]] : tensor<3x4xf32>, tensor<f32>
 func.func public @if(%0: tensor<i1>, %1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
@@ -242,7 +242,7 @@ func.func public @if(%0: tensor<i1>, %1: tensor<3x4xf32>, %2: tensor<3x4xf32>) -
 // CHECK: stablehlo.return %[[VARG1]], %[[VARG2]] : tensor<3x4xf16>, tensor<f32>
 // CHECK: }, {
 // CHECK: stablehlo.return %[[VARG3]], %[[VARG4]] : tensor<3x4xf16>, tensor<f32>
-// CHECK: }) : (tensor<i1>) -> (tensor<3x4xf16>, tensor<f32>)
+// CHECK: }) {scalify.carried = dense<[-1, 0]> : tensor<2xi64>} : (tensor<i1>) -> (tensor<3x4xf16>, tensor<f32>)
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#1, %[[VCST]] : tensor<f32>
 // CHECK: return %[[V0]]#0, %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @if_f16(%0: tensor<i1>, %1: tensor<3x4xf16>, %2: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
