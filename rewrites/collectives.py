@@ -4,7 +4,7 @@ brought to their maximum over the devices before data are summed, compared or pu
 
 import math
 
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.bindings import ir
 from scalify_hlo.emit.common_scales import all_reduce_maximum, is_same_everywhere
 from scalify_hlo.engine.devices import group_size
 from scalify_hlo.rules.bodies import body_kind
@@ -77,9 +77,6 @@ def _replicas(r: OpRewrite) -> int:
     return ir.IntegerAttr(attributes["mhlo.num_replicas"]).value
 
 
-# From jax 0.12 on: the sum reaches one device of each group.
-_REDUCE_TO_ONE = ("collective_reduce",) if hasattr(stablehlo, "CollectiveReduceOp") else ()
-
 # --- reductions -----------------------------------------------------------------------------------------------
 
 _SUMS: Law = {
@@ -100,7 +97,8 @@ def _mixed_by_moving(r: OpRewrite, index: int) -> list[int]:
     return [ir.IntegerAttr(r.op.attributes[name]).value for name in _ALONG if name in r.op.attributes]
 
 
-@rule("all_reduce", "reduce_scatter", *_REDUCE_TO_ONE, **_SUMS, note=_MEETING, mixes=_mixed_by_moving)
+# collective_reduce: the sum reaches one device of each group
+@rule("all_reduce", "reduce_scatter", "collective_reduce", **_SUMS, note=_MEETING, mixes=_mixed_by_moving)
 def reduce_over_devices(r: OpRewrite) -> None:
     kind = body_kind(r.op)
     if kind not in ("add", "maximum", "minimum", "first", "second"):

@@ -23,6 +23,7 @@ from scalify_hlo.engine.survey import Survey
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.io.depth import deep_programs
 from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
+from scalify_hlo.module.chlo_composites import to_composites, to_operations
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.size.affine import AffineForms
@@ -101,6 +102,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         if not any(selection.scaled) and not table.contains_marker(function):
             return
         write_as_products(survey.squares)
+        has_composites = to_operations(survey.chlo_functions)
         has_layouts = fold_layouts(module)
         inline_loop_bodies(module, survey)
         if options.statistics == "f32" and survey.narrow:
@@ -131,3 +133,5 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
             unfold_layouts(module)
         unmark_state(module)
         erase_dead(module)
+        if has_composites:
+            to_composites(module)

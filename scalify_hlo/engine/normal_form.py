@@ -25,7 +25,7 @@ def write_as_products(squares: Iterable[ir.Operation]) -> None:
         (operand,) = op.operands
         if tensor_info(operand.type).is_complex:
             continue
-        attributes = {named.name: named.attr for named in op.attributes}
+        attributes = dict(op.attributes.items())
         product = ir.Operation.create(
             "stablehlo.multiply", [op.results[0].type], [operand, operand], attributes, loc=op.location,
             ip=ir.InsertionPoint(op),

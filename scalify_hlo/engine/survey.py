@@ -5,6 +5,7 @@ import dataclasses
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.normal_form import SQUARE
+from scalify_hlo.module.chlo_composites import COMPOSITE, is_chlo_function
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
@@ -28,12 +29,14 @@ class Survey:
     scatters: there is a scatter.
     several_devices: there is per-device code, or an operation between devices.
     squares: operations that the normal form has not (see scalify_hlo.engine.normal_form).
+    chlo_functions: composites that it has not (see scalify_hlo.module.chlo_composites).
     """
 
     narrow: bool = False
     scatters: bool = False
     several_devices: bool = False
     squares: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
+    chlo_functions: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     uses: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter[str])
     calls_in_loops: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
 
@@ -62,7 +65,10 @@ class Survey:
             self.scatters = True
         elif name in _BETWEEN_DEVICES:
             self.several_devices = True
-        elif name == "stablehlo.composite":
+        elif name == COMPOSITE:
+            if is_chlo_function(op):
+                self.chlo_functions.append(op)
+                return
             self.uses[ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value] += 2
         elif name == "stablehlo.custom_call" and "called_computations" in op.attributes:
             for called in ir.ArrayAttr(op.attributes["called_computations"]):

@@ -176,7 +176,7 @@ def _rows() -> dict[str, Traits]:
     row("batch_norm_training batch_norm_inference batch_norm_grad", pure)
     # Devices.
     row("all_gather all_to_all collective_permute collective_broadcast", t.MOVES | t.COLLECTIVE, _FIRST, (1,))
-    row("all_reduce reduce_scatter", t.REDUCES | t.COLLECTIVE | t.BODY)
+    row("all_reduce reduce_scatter collective_reduce", t.REDUCES | t.COLLECTIVE | t.BODY)
     row("cross-replica-sum", t.REDUCES | t.COLLECTIVE, _FIRST, (1,))
     row("partition_id replica_id", t.COLLECTIVE)
     row("async_start async_done", t.COLLECTIVE)

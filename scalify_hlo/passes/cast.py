@@ -17,6 +17,7 @@ from scalify_hlo.engine.signature import argument_names, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.globs import matches
 from scalify_hlo.module.carriers import before_carriers, fold_layouts, layouts_folded
+from scalify_hlo.module.chlo_composites import composites_as_operations
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import WIDE, Held, convert
@@ -73,7 +74,8 @@ class Cast(Pass):
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Retypes `module` in place. Raises ScalifyError for unknown types and names."""
         chosen = self.policy()
-        with module.context, ir.Location.unknown(module.context), layouts_folded(module):
+        context = module.context
+        with context, ir.Location.unknown(context), layouts_folded(module), composites_as_operations(module):
             main = public_function(module)
             if is_rewritten(main):
                 raise ScalifyError(f"{self.name}: this program carries data * scale already: cast the original")

@@ -9,6 +9,7 @@ import shlex
 import sys
 
 import lit.formats
+from jaxlib.mlir.dialects import stablehlo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -23,6 +24,8 @@ config.suffixes = [".mlir"]
 config.test_source_root = str(ROOT / "test" / "lit")
 config.test_exec_root = lit_config.params.get("exec_root", config.test_source_root)
 config.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+if hasattr(stablehlo, "CollectiveReduceOp"):  # from jaxlib 0.12 on
+    config.available_features.add("collective_reduce")
 config.environment["JAX_PLATFORMS"] = "cpu"
 for command, module in {
     "scalify-opt": "scalify_hlo.tools.scalify_opt",

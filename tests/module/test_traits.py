@@ -11,14 +11,14 @@ from scalify_hlo.bindings import chlo, ir, make_context, stablehlo
 from scalify_hlo.module import traits
 from scalify_hlo.module.traits import TABLE, Trait
 from scalify_hlo.rules.registry import rules
-from tests.ops.test_completeness import operations_of
+from tests.ops.test_completeness import NEWER, operations_of
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @functools.cache
 def _all_operations() -> set[str]:
-    return operations_of(stablehlo) | operations_of(chlo)
+    return operations_of(stablehlo) | operations_of(chlo) | set(NEWER)
 
 
 def test_every_operation_has_a_row_and_every_row_an_operation() -> None:

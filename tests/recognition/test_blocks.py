@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from scalify_hlo import rewrite_module
+from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.rewriter import Attempt
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.inputs import rewritten_arguments, split_by_exponent
 from scalify_hlo.execution.modules import as_module, operations
 from scalify_hlo.execution.signature import pair_arguments
+from scalify_hlo.module.chlo_composites import COMPOSITE, is_chlo_function, to_operations
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition import find_laws
 from scalify_hlo.recognition.blocks import find_blocks
@@ -112,6 +114,8 @@ def _text(function: Function, dtype: Any = np.float32) -> str:
 
 def _main(text: str) -> tuple[list[ir.Operation], Callable[[ir.Operation], ir.Operation | None], ir.Module]:
     module = as_module(text)
+    with module.context:
+        to_operations(op for op in walk(module.operation) if op.name == COMPOSITE and is_chlo_function(op))
     functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation for op in module.body.operations}
 
     def callee(op: ir.Operation) -> ir.Operation | None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from scalify_hlo import rewrite_module
+from scalify_hlo.bindings import passmanager
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.inputs import rewritten_arguments, split_by_exponent
 from scalify_hlo.execution.modules import as_module
@@ -23,18 +24,24 @@ SPECIAL: dict[str, Function] = {
     "digamma": jax.lax.digamma,
     "lgamma": jax.lax.lgamma,
 }
-EXPANDED = ("erfc", "digamma", "lgamma")
+# From jax 0.12 on lgamma is written in functions of its own, with the bits of floats.
+EXPANDED = ("erfc", "digamma", *(("lgamma",) if jax.__version_info__ < (0, 12) else ()))
 
 
 def _text(function: Function, *shapes: Any, dtype: str = "float32") -> str:
+    """The program in StableHLO alone: exported, some functions are composites (from jax 0.12 on erfc is)."""
     specs = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes or ((64,),)]
-    return jax.export.export(jax.jit(function))(*specs).mlir_module()
+    module = as_module(jax.jit(function).lower(*specs).as_text())
+    with module.context:
+        legalise = passmanager.PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo,cse))")
+        legalise.run(module.operation)
+    return module.operation.get_asm()
 
 
 def _found(text: str) -> int:
     module = as_module(text)
-    block = module.body.operations[0].regions[0].blocks[0]
-    return len(find_expansions([op.operation for op in block.operations]))
+    blocks = [function.regions[0].blocks[0] for function in module.body.operations]
+    return sum(len(find_expansions([op.operation for op in block.operations])) for block in blocks)
 
 
 @pytest.mark.parametrize("name", EXPANDED)

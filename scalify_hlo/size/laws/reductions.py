@@ -110,7 +110,7 @@ def select_and_scatter(v: View) -> Size:
 
 
 # a sum over devices, as many as the groups have
-@law("all_reduce", "reduce_scatter", "cross-replica-sum")
+@law("all_reduce", "reduce_scatter", "collective_reduce", "cross-replica-sum")
 def over_devices(v: View) -> Size:
     groups = ir.DenseElementsAttr(v.op.attributes["replica_groups"])
     count: int = ir.RankedTensorType(groups.type).shape[1]

@@ -1,10 +1,17 @@
 """Operations between devices, on one device; tests/execution runs them on several."""
 
+from scalify_hlo.bindings import stablehlo
 from tests.ops.program import Program, reducer
 
 _GROUP = "replica_groups = dense<0> : tensor<1x1xi64>"
 
+# jaxlib has it from 0.12 on.
+_REDUCE_TO_ONE = Program(
+    "stablehlo.collective_reduce", "3x4xT -> 3x4xT", _GROUP, reducer("add"), not_run="XLA:CPU lacks it"
+)
+
 PROGRAMS = (
+    *((_REDUCE_TO_ONE,) if hasattr(stablehlo, "CollectiveReduceOp") else ()),
     Program(
         "stablehlo.all_reduce", "3x4xT -> 3x4xT", _GROUP, reducer("add"), interpreted=False, elements=("f32", "f16")
     ),
