@@ -8,7 +8,7 @@ the largest error to the first operation (or argument) that was estimated wrongl
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone, operations
 from scalify_hlo.reports.health import TensorHealth
 from scalify_hlo.rules.registry import rules
+from scalify_hlo.types import FLOAT_RANGE
 
 if TYPE_CHECKING:
     from scalify_hlo.execution.signature import TensorSpec
@@ -220,10 +221,10 @@ class _Finder:
         self.laws = {name: rule.law for name, rule in rules().items()}
 
     def find(self) -> Diagnosis:
-        for i, row in enumerate(self.rows):
-            failure = self._failure(i, row)
-            if failure:
-                return Diagnosis(failure, row, tuple(reversed(self._chain(i))), len(self.rows))
+        failures = {i: failure for i, row in enumerate(self.rows) if (failure := self._failure(i, row))}
+        if failures:
+            i = self._first(failures)
+            return Diagnosis(failures[i], self.rows[i], tuple(reversed(self._chain(i))), len(self.rows))
         # Infinities that the program means, in masks, lead to nothing that is not finite at its end.
         if self.rows and any(row.overflow for row in self.rows if row is self._last()):
             first = next(row for row in self.rows if row.overflow)
@@ -231,6 +232,27 @@ class _Finder:
         known = [each for each in map(self._estimated, range(len(self.rows))) if abs(each.gap) > NEAR]
         furthest = sorted(known, key=lambda each: -abs(each.gap))[:5]
         return Diagnosis("", None, tuple(furthest), len(self.rows))
+
+    def _first(self, failures: Mapping[int, str]) -> int:
+        """The failure to name: the first overflow, for it ends a run and an underflow seldom does; what underflows on
+        the way to it only where the values that overflow would have had room, as in 1/0."""
+        first = min(failures)
+        over = next((i for i, failure in failures.items() if failure == "overflow"), None)
+        if over is None or over == first or not self._has_room(over):
+            return first if over is None else over
+        pending, ancestors = [over], {over}
+        while pending:
+            operands = [j for j in self._operands(pending.pop()) if j not in ancestors]
+            ancestors.update(operands)
+            pending += operands
+        return min(i for i in ancestors if i in failures)
+
+    def _has_room(self, i: int) -> bool:
+        """Whether the data would be finite if all that they are computed from were exact."""
+        row, reference = self.rows[i], self.reference[i]
+        if reference is None or not 0 < row.scale < math.inf or row.element not in FLOAT_RANGE:
+            return False
+        return reference.amax < 2.0 ** (FLOAT_RANGE[row.element][0] + 1) * row.scale
 
     def _failure(self, i: int, row: TensorHealth) -> str:
         reference = self.reference[i]

@@ -45,6 +45,24 @@ def test_state_that_has_drifted():
     assert "rescale_state" in str(found)
 
 
+def _data(log2):
+    """f16 data of 2^log2 that are said to be of unit size."""
+    return sc.ScaledArray(np.full((4, 8), 2.0**log2, np.float16), np.float32(1))
+
+
+def test_overflow_is_named_before_underflow():
+    found = sc.debug(lambda a, b: (a * a, b * b), _data(-13), _data(9))
+    assert (found.failure, found.tensor.operation) == ("overflow", "stablehlo.multiply")
+    assert found.chain[0].name.split(" ")[0] == "b"
+
+
+def test_underflow_is_named_where_it_is_the_cause():
+    # 2^-14 / 2^-26 has room in f16, but the divisor has become zero.
+    found = sc.debug(lambda a, b: (a * a) / (b * b), _data(-7), _data(-13))
+    assert (found.failure, found.tensor.operation) == ("underflow", "stablehlo.multiply")
+    assert found.chain[0].name.split(" ")[0] == "b"
+
+
 def test_a_program_that_is_not_finite_itself():
     found = sc.debug(sc.scalify(lambda x: jnp.sum(jnp.log(x - x))), sc.as_scaled_array(X))
     assert found.failure == "not finite in f64 either"
