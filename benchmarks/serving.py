@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -47,18 +48,18 @@ def scalars(module: ir.Module) -> int:
     )
 
 
-def measure(text: str, batches: Sequence[Sequence[Array]]) -> dict[str, Any]:
+def measure(text: str, batches: Sequence[Sequence[Array]], precision: str = "fp8") -> dict[str, Any]:
     """Calibrate on the first batch, pin, pack and compare on all."""
     began = time.process_time()
     original = ir.Module.parse(text, context=make_context())
-    calibration = Calibration(original, "fp8")
+    calibration = Calibration(original, precision)
     calibration.arguments(batches[:1])
     calibration.operands(batches[:1])
     served = clone(original)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "scales.json"
         path.write_bytes(calibration.scales.to_json())
-        precision_pipeline("fp8", pin_scales=str(path)).run(served, [])
+        precision_pipeline(precision, pin_scales=str(path)).run(served, [])
     names = [spec.name for spec in entry_signature(original).arguments]
     weights = set(pinned_arguments(served)) - cache_arguments(served)
     packed = pack(served, {names[i]: batches[0][i] for i in weights})
@@ -84,7 +85,7 @@ def measure(text: str, batches: Sequence[Sequence[Array]]) -> dict[str, Any]:
     }
 
 
-def of_library(name: str) -> dict[str, Any]:
+def of_library(name: str, precision: str) -> dict[str, Any]:
     """One of the models written with public libraries."""
     from benchmarks.models.forward import MODELS
 
@@ -92,10 +93,10 @@ def of_library(name: str) -> dict[str, Any]:
     exported = jax.export.export(jax.jit(model.function))(model.params, *model.batches[0])
     kept = exported.module_kept_var_idx
     batches = [[np.asarray(jax.tree.leaves((model.params, *each))[i]) for i in kept] for each in model.batches]
-    return {"library": model.library, **measure(exported.mlir_module(), batches)}
+    return {"library": model.library, **measure(exported.mlir_module(), batches, precision)}
 
 
-def of_zoo(name: str) -> dict[str, Any]:
+def of_zoo(name: str, precision: str) -> dict[str, Any]:
     """A forward program of the zoo, on its inputs."""
     spec = importlib.util.spec_from_file_location("zoo", ZOO / "zoo.py")
     assert spec is not None and spec.loader is not None
@@ -103,7 +104,7 @@ def of_zoo(name: str) -> dict[str, Any]:
     spec.loader.exec_module(zoo)
     program = zoo.Program(ZOO / "public" / name)
     inputs = [np.asarray(array) for array in program.inputs()]
-    return {"library": "zoo", **measure(program.mlir_text(), [inputs])}
+    return {"library": "zoo", **measure(program.mlir_text(), [inputs], precision)}
 
 
 def zoo_programs() -> list[str]:
@@ -115,7 +116,7 @@ def zoo_programs() -> list[str]:
     return found
 
 
-def large() -> dict[str, Any]:
+def large(precision: str) -> dict[str, Any]:
     """The whole path for a decoder of 100 million parameters, in CPU seconds."""
     import jax.numpy as jnp
 
@@ -150,14 +151,14 @@ def large() -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     exported = jax.export.export(jax.jit(model))(params, tokens)
     arrays = [np.asarray(leaf) for leaf in jax.tree.leaves((params, tokens))]
-    found = measure(exported.mlir_module(), [arrays])
+    found = measure(exported.mlir_module(), [arrays], precision)
     times = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
     return {"library": "jax", "parameters": count, **found, **times}
 
 
 def table(records: dict[str, dict[str, Any]]) -> str:
     """One line for each program."""
-    head = ("program", "bf16 top-1", "FP8 top-1", "bf16 error", "FP8 error", "weights", "of bf16", "scalars +")
+    head = ("program", "bf16 top-1", "served top-1", "bf16 error", "served error", "weights", "of bf16", "scalars +")
     rows = [head]
     for name, each in records.items():
         if "failed" in each:
@@ -175,13 +176,16 @@ def table(records: dict[str, dict[str, Any]]) -> str:
 @click.command()
 @click.option("--only", multiple=True, help="Names of programs; by default all.")
 @click.option("--large", "is_large", is_flag=True, help="The decoder of 100 million parameters instead.")
+@click.option("--precision", default="fp8", show_default=True, help="Of others than fp8 only the table is printed.")
 @click.option("--one", hidden=True, help="Measure one program in this process and print its record.")
-def main(only: tuple[str, ...], is_large: bool, one: str | None) -> None:
+def main(only: tuple[str, ...], is_large: bool, precision: str, one: str | None) -> None:
     """Measure, print the table, and write the numbers beside those of other benchmarks."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     if one is not None:
-        record = large() if one == "large" else of_zoo(one) if one in zoo_programs() else of_library(one)
-        click.echo(json.dumps(record))
+        measured = (
+            large if one == "large" else partial(of_zoo, one) if one in zoo_programs() else partial(of_library, one)
+        )
+        click.echo(json.dumps(measured(precision)))
         return
     from benchmarks.models.forward import MODELS
 
@@ -189,13 +193,14 @@ def main(only: tuple[str, ...], is_large: bool, one: str | None) -> None:
     earlier = read_json(RESULT) or {}
     records: dict[str, dict[str, Any]] = {}
     for name in names:
-        command = [sys.executable, "-m", "benchmarks.serving", "--one", name]
+        command = [sys.executable, "-m", "benchmarks.serving", "--one", name, "--precision", precision]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         lines = done.stdout.strip().splitlines()
         reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
         records[name] = json.loads(lines[-1]) if done.returncode == 0 and lines else {"failed": reason[:100]}
         merged = {**earlier.get("programs", {}), **records}
-        write_json(RESULT, {"environment": environment(), "steps": STEPS, "programs": merged})
+        if precision == "fp8":
+            write_json(RESULT, {"environment": environment(), "steps": STEPS, "programs": merged})
         click.echo(f"{name} done", err=True)
     click.echo(table(records))
 

@@ -11,7 +11,15 @@ from scalify_hlo.io.files import write_output
 from scalify_hlo.io.scales_file import Channels, Method, read_scales
 from scalify_hlo.io.serialization import parse
 
-from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, precision_option, read_program, version_text
+from .command_line import (
+    CONTEXT_SETTINGS,
+    ToolCommand,
+    listing,
+    precision_option,
+    read_program,
+    version_text,
+    with_weight_names,
+)
 
 EPILOG = """
 Each file of --inputs is one batch: arrays by the names of the arguments (as JAX writes them, or with dots), or by their
@@ -27,7 +35,9 @@ weights and caches in common.
 @click.option(
     "--inputs", multiple=True, required=True, metavar="FILE|FOLDER", help="Batches: .npz or .safetensors files."
 )
-@click.option("--weights", multiple=True, metavar="FILE", help="Arrays that all batches share: .npz or .safetensors.")
+@click.option("--weights", multiple=True, metavar="FILE|PATTERN",
+              help="Arrays that all batches share: .npz, .safetensors or an orbax checkpoint. Or, with a *, names of "
+              "the arguments that are weights.")  # fmt: skip
 @precision_option
 @click.option("--method", type=click.Choice(get_args(Method)), default="rms", show_default=True,
               help="What of a tensor its scale is chosen by.")  # fmt: skip
@@ -58,6 +68,9 @@ def main(
     from scalify_hlo.serving.shared_scales import add_program
     from scalify_hlo.serving.tensors import Batches, input_files
 
+    patterns = [each for each in weights if "*" in each and not os.path.exists(each)]
+    weights = tuple(each for each in weights if each not in patterns)
+    precision = with_weight_names(precision, patterns)
     calibration = Calibration(parse(read_program(input_path), make_context()), precision, method, channels)
     batches = Batches(calibration.signature.arguments, weights, input_files(inputs))
     if resume and os.path.exists(output_path):

@@ -182,6 +182,15 @@ def precision_option(function: Command) -> Command:
     )(function)
 
 
+def with_weight_names(precision: str | None, patterns: Sequence[str]) -> str | None:
+    """The precision with patterns on the names of arguments that are weights. Raises UsageError without a precision."""
+    if not patterns:
+        return precision
+    if precision is None:
+        raise click.UsageError("--weights names what a precision stores as weights: give --precision as well")
+    return f"{precision} parameter-names={','.join(patterns)}"
+
+
 def _flag(field: dataclasses.Field[Any], options: type[Any]) -> Callable[[Any], Any]:
     kind, flag = field_types(options)[field.name], f"--{option_name(field.name)}"
     text = field_help(options)[field.name]

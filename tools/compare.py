@@ -22,7 +22,7 @@ elements. "cast" is the program in that type without scales.
 @click.argument("original_path", metavar="ORIGINAL")
 @click.argument("served_path", metavar="SERVED")
 @click.option("--inputs", multiple=True, required=True, metavar="FILE|FOLDER", help="Batches, as of scalify-calibrate.")
-@click.option("--weights", multiple=True, metavar="FILE", help="Arrays that all batches share.")
+@click.option("--weights", multiple=True, metavar="FILE", help="Arrays that all batches share; or an orbax checkpoint.")
 @click.option("--scores", multiple=True, type=int, help="Index of a result whose rows are scores (logits).")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")

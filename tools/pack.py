@@ -22,8 +22,9 @@ from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, read_program, 
 def main(module_path: str, weights_path: str, output_path: str, backwards: bool) -> int:
     """Divide WEIGHTS by the scales that MODULE is pinned to and round them to the types that it takes.
 
-    MODULE is what `scalify-opt --pin-scales` wrote. WEIGHTS is a .npz or .safetensors file, of any library: names are
-    those of the module's arguments, as JAX writes them or with dots, or their ends.
+    MODULE is what `scalify-opt --pin-scales` wrote. WEIGHTS is a .npz or .safetensors file, of any library, or the
+    folder of an orbax checkpoint: names are those of the module's arguments, as JAX writes them or with dots, or their
+    ends. What else a checkpoint holds (moments, counters) is left out.
     """
     module = parse(read_program(module_path), make_context())
     tensors, metadata = read_with_metadata(weights_path)
@@ -37,6 +38,9 @@ def main(module_path: str, weights_path: str, output_path: str, backwards: bool)
     for name, count in packed.saturated.items():
         message = f"'{name}': {count} elements are beyond the range of its type and were clamped"
         report([Diagnostic(message, weights_path, "warning")])
+    left_out = len(tensors) - len(packed.tensors)
+    if left_out:
+        click.echo(f"{left_out} arrays of the checkpoint belong to no argument and were left out")
     ratio = packed.bytes_after / max(packed.bytes_before, 1)
     click.echo(
         f"{len(packed.tensors)} tensors: {packed.bytes_before:,} bytes in bf16, {packed.bytes_after:,} packed "

@@ -25,6 +25,7 @@ from .command_line import (
     report,
     summarised,
     version_text,
+    with_weight_names,
 )
 from .listings import list_passes, list_rules, pass_flags_help
 
@@ -73,6 +74,9 @@ def _pipeline_text(flag: str) -> str:
 @click.option(
     "--transpose-weights", is_flag=True, help="With --pin-scales: take weights transposed, as FP8 GEMMs read them."
 )
+@click.option(
+    "--weights", multiple=True, metavar="PATTERN", help="Names of the weights of a forward program, such as 'params*'."
+)
 @click.option("--pass-pipeline", metavar="PIPELINE", help=f"The passes to run.  [default: {_DEFAULT_PIPELINE}]")
 @click.option(
     "--print-sizes", is_flag=True, help="Print how large every value of the input is estimated to be, to stderr."
@@ -94,6 +98,7 @@ def main(
     pin_scales: str,
     guard: bool,
     transpose_weights: bool,
+    weights: tuple[str, ...],
     pass_pipeline: str | None,
     print_sizes: bool,
     dump_pass_pipeline: bool,
@@ -116,6 +121,7 @@ def main(
         raise click.UsageError("--guard counts what is beyond pinned scales: give --pin-scales=FILE as well")
     if transpose_weights and not pin_scales:
         raise click.UsageError("--transpose-weights is for modules with pinned scales: give --pin-scales=FILE as well")
+    precision = with_weight_names(precision, weights)
     scalify = Scalify(**vars(options))
     if precision is not None or pin_scales:
         pipeline = precision_pipeline(precision, scalify, pin_scales, guard, transpose_weights)

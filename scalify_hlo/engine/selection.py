@@ -19,6 +19,8 @@ SCALED, PLAIN, SCALE_SHAPE = "scalify.scaled", "scalify.plain", "scalify.scale_s
 ROLE = "scalify.role"
 # The name of an argument or result, in text without locations.
 NAME = "scalify.name"
+# Of an argument that stands for a constant, from scalify-lift-weights to scalify-embed-weights: its value.
+LIFTED = "scalify.value"
 # Of a matrix that is handed over as its transpose.
 TRANSPOSED = "scalify.transposed"
 _INDICES = re.compile(r"(\d+)(?:-(\d+))?")
@@ -57,7 +59,7 @@ def argument_shapes(function: ir.Operation) -> dict[str, list[int]]:
         for argument, name, own in zip(
             arguments, argument_names(function), attributes_of(function, "arg_attrs", len(arguments)), strict=True
         )
-        if not (ROLE in own and ir.StringAttr(own[ROLE]).value == "scale") and "scalify.value" not in own
+        if not (ROLE in own and ir.StringAttr(own[ROLE]).value == "scale") and LIFTED not in own
     }
 
 

@@ -12,7 +12,7 @@ from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import UpdateRegion, find_update
 from scalify_hlo.analysis.weights import find_weights
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import is_rewritten
+from scalify_hlo.engine.selection import LIFTED, attributes_of, is_rewritten
 from scalify_hlo.engine.signature import argument_names, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.globs import matches
@@ -49,6 +49,8 @@ class Cast(Pass):
     compute: str = ""
     # Replaces the row's type of the master weights.
     parameters: str = ""
+    # Type of the weights of a program without a backward pass. Default: that of `parameters`.
+    weights: str = ""
     # Replaces the row's type of the parameters' gradients on their way to the optimiser; FP8 types too.
     gradients: str = ""
     # Replaces the row's type of the optimiser's moments.
@@ -82,6 +84,7 @@ class Cast(Pass):
             unshare(module)
             calls = CallGraph(module)
             state = self._state(module, main)
+            chosen = self._for_weights(chosen, state)
             retyper = Retyper(calls, chosen, state, self._kept(calls))
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
@@ -101,6 +104,7 @@ class Cast(Pass):
             fold_layouts(module)
             unshare(module)
             state = self._state(module, main)
+            chosen = self._for_weights(chosen, state)
             body = main.regions[0].blocks[0]
             arguments = [tensor_info(value.type).element for value in body.arguments]
             results = [tensor_info(value.type).element for value in terminator(body).operands]
@@ -109,6 +113,10 @@ class Cast(Pass):
             for argument in state.parameters | state.moments | state.weights:
                 arguments[argument] = _state_type(argument, state, chosen)
             return arguments, results
+
+    def _for_weights(self, chosen: PrecisionPolicy, state: UpdateRegion) -> PrecisionPolicy:
+        """The types with that of the weights where the parameters' would stand. Raises ScalifyError if unknown."""
+        return dataclasses.replace(chosen, parameters=self.weights) if self.weights and not state.trains else chosen
 
     def _state(self, module: ir.Module, main: ir.Operation) -> UpdateRegion:
         """The optimiser's region, with the arguments that names make parameters or moments."""
@@ -132,8 +140,11 @@ class Cast(Pass):
                 mine |= floats
                 other -= floats
                 region.weights -= floats
-        if not region.trains and region.parameters and not region.moments:  # named weights
-            region.weights, region.parameters = region.weights | region.parameters, set()
+        if not region.trains and region.parameters and not region.moments:  # named weights; vectors stay in f32
+            matrices = {i for i in region.parameters if tensor_info(arguments[i].type).rank >= 2}
+            attributes = attributes_of(main, "arg_attrs", len(arguments))
+            frozen = {i for i in region.weights if LIFTED in attributes[i]}
+            region.weights, region.parameters = matrices | frozen, set()
         return region
 
     def _kept(self, calls: CallGraph) -> set[ir.Value]:

@@ -16,7 +16,7 @@ import numpy as np
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.analysis.weights import frozen_weights
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import attributes_of
+from scalify_hlo.engine.selection import LIFTED, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
@@ -25,8 +25,6 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fold_scales import fold_scales
 from scalify_hlo.types import LARGEST, tensor_info
 
-# Attribute of an argument that stands for a constant: its value.
-_VALUE = "scalify.value"
 # Written by scalify-store-weights, which runs between the two: factors by channel, beside the scale.
 _FACTORS = "scalify.channel_factors"
 
@@ -52,7 +50,7 @@ class LiftWeights(Pass):
             lifted = [op for op in frozen_weights(module, name) if tensor_info(op.results[0].type).size >= self.least]
             for i, op in enumerate(lifted):
                 argument = body.add_argument(op.results[0].type, ir.Location.name(f"constant.{i}", op.location))
-                attributes.append({_VALUE: op.attributes["value"]})
+                attributes.append({LIFTED: op.attributes["value"]})
                 op.results[0].replace_all_uses_with(argument)
                 op.erase()
             _set_signature(main, attributes)
@@ -72,7 +70,7 @@ class EmbedWeights(Pass):
             main = public_function(module)
             body = main.regions[0].blocks[0]
             attributes = attributes_of(main, "arg_attrs", len(body.arguments))
-            lifted = [i for i, own in enumerate(attributes) if _VALUE in own]
+            lifted = [i for i, own in enumerate(attributes) if LIFTED in own]
             for i in reversed(lifted):
                 value = np.asarray(frozen_value(attributes[i])).astype(np.float64)
                 if _FACTORS in attributes[i]:
@@ -94,7 +92,7 @@ class EmbedWeights(Pass):
 
 def frozen_value(attributes: Mapping[str, ir.Attribute]) -> Array | None:
     """The constant that an argument with these attributes stands for; None for one of the program's own."""
-    return np.asarray(ir.DenseElementsAttr(attributes[_VALUE])) if _VALUE in attributes else None
+    return np.asarray(ir.DenseElementsAttr(attributes[LIFTED])) if LIFTED in attributes else None
 
 
 def _set_signature(main: ir.Operation, attributes: list[dict[str, ir.Attribute]]) -> None:

@@ -3,9 +3,10 @@
 Scales that go in as numbers make all scale arithmetic arithmetic of constants, which is then done at compile time
 (`scalify-fold-scales`): the pinned module carries data only.
 
-- State and weights, the arguments that `scalify-cast` marked, are handed over as data; the attribute `scalify.scale` of
-  the argument says at which scale.
-- Other arguments are handed over as plain values, as to the original program, and divided by their scale first.
+- State, and weights whose type is not f32, are handed over as data: arguments that `scalify-cast` marked. The attribute
+  `scalify.scale` of the argument says at which scale.
+- Other arguments, weights in f32 too, are handed over as plain values, as to the original program, and divided by their
+  scale first.
 - A result for which the file has a scale (new state) is returned as data at that scale, any other as a plain value.
 
 The file is what `scalify-calibrate` writes: JSON with `arguments` and `results`, each from a name to a power of two, or
@@ -34,7 +35,7 @@ from scalify_hlo.passes.guard import add_guard
 from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.passes.store_caches import store_argument, store_cache
 from scalify_hlo.passes.store_weights import FACTORS
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 # Attribute of an argument or result that is data: the scale that it is pinned to.
 PINNED = "scalify.scale"
@@ -56,7 +57,9 @@ class PinScales(Pass):
         belongs to nothing, or has a shape or size that does not fit."""
         if not self.file:
             raise ScalifyError(f"{self.name}: give the scales, file=scales.json (scalify-calibrate writes one)")
-        count = pin_scales(module, read_scales(self.file), self.file)
+        scales = read_scales(self.file)
+        remarks += unsuitable_scales(module, scales, self.file)
+        count = pin_scales(module, scales, self.file)
         remarks.append(Diagnostic(f"{self.name}: {count} scales pinned", "", "remark"))
         if self.guard:
             with module.context, ir.Location.unknown(module.context):
@@ -103,6 +106,8 @@ def _pin_arguments(main: ir.Operation, scales: Mapping[str, Array], where: str) 
             )
         else:
             attributes[i].pop(ROLE)
+            if not _is_stored(data, attributes[i]):
+                attributes[i].pop(STATE, None)
             if STATE in attributes[i]:
                 attributes[i][PINNED] = _attribute(number)
             with ir.InsertionPoint.at_block_begin(body), data.location:
@@ -120,6 +125,55 @@ def _pin_arguments(main: ir.Operation, scales: Mapping[str, Array], where: str) 
         del attributes[i + 1]
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
     return len(paired)
+
+
+def _is_stored(argument: ir.Value, attributes: Mapping[str, ir.Attribute]) -> bool:
+    """Whether an argument is state or a weight that the caller stores as data.
+
+    A weight in f32 has the original's type: whoever handed over its value would be wrong by the scale, unnoticed.
+    """
+    kind = ir.StringAttr(attributes[STATE]).value if STATE in attributes else ""
+    return bool(kind) and not (kind == "weight" and tensor_info(argument.type).element == "f32")
+
+
+def unsuitable_scales(module: ir.Module, scales: ScalesFile, where: str) -> list[Diagnostic]:
+    """Warnings of scales at which an argument's data leave the range of the type that they are computed with.
+
+    By the statistics that the file has of the argument: more than one in 1000 elements beyond the largest number, or a
+    root mean square below the smallest normal one. Per-channel scales are not looked at.
+    """
+    found: list[Diagnostic] = []
+    with module.context:
+        main = public_function(module)
+        scales = scales.of(argument_shapes(main))
+        arguments = list(main.regions[0].blocks[0].arguments)
+        attributes = attributes_of(main, "arg_attrs", len(arguments))
+        for name, argument, own in zip(argument_names(main), arguments, attributes, strict=True):
+            scale, seen = scales.arguments.get(name), scales.statistics.get(name)
+            if scale is None or scale.ndim or seen is None or not seen.elements or not scale > 0:
+                continue
+            element = _computed_in(argument) if _role(own) == "data" else ""
+            if element not in FLOAT_RANGE:
+                continue
+            largest, smallest, _ = FLOAT_RANGE[element]
+            exponent = math.log2(float(scale))
+            beyond = sum(count for e, count in seen.histogram.items() if e - exponent > largest)
+            below = 0 < seen.mean_square < 4.0 ** (exponent + smallest)
+            if beyond * 1000 > seen.elements or below:
+                what = f"{beyond} of {seen.elements} elements leave" if beyond else "most elements are below"
+                message = f"the scale of argument '{name}' is {float(scale):g}: {what} the range of {element}"
+                found.append(Diagnostic(f"{message}; its root mean square is {math.sqrt(seen.mean_square):.2g}, "
+                                        "calibrate again", where, "warning"))  # fmt: skip
+    return found
+
+
+def _computed_in(argument: ir.Value) -> str:
+    """The narrowest type that an argument has, or is converted to by what reads it."""
+    elements = {tensor_info(argument.type).element}
+    for use in argument.uses:
+        if use.owner.operation.name == "stablehlo.convert":
+            elements.add(tensor_info(use.owner.operation.results[0].type).element)
+    return min(elements, key=lambda name: FLOAT_RANGE.get(name, (1 << 20,))[0])
 
 
 def _divide_first(value: ir.Value, scale: Array) -> None:

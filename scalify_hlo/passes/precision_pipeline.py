@@ -5,6 +5,7 @@ from typing import Literal
 
 from scalify_hlo.aot.targets import target
 from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.base import Pass
@@ -41,8 +42,13 @@ def parse_precision(precision: Precision) -> PrecisionPolicy:
     return _for_target(chosen)
 
 
-def passes_around_scalify(precision: Precision) -> tuple[tuple[Pass, ...], tuple[Pass, ...]]:
+def passes_around_scalify(
+    precision: Precision, *, pinned: bool = False
+) -> tuple[tuple[Pass, ...], tuple[Pass, ...]]:
     """The passes to run before and after `scalify` for a training step written in f32.
+
+    pinned: scales will be pinned; what a program without a backward pass has weights for is computed with alone, so
+    they are stored in the type of `compute`.
 
     Raises ScalifyError for an unknown preset, option, type or GPU.
     """
@@ -51,7 +57,10 @@ def passes_around_scalify(precision: Precision) -> tuple[tuple[Pass, ...], tuple
     rescale = (AutoRescale(places=chosen.rescaling, compute=compute),) if chosen.rescaling else ()
     kinds, every = chosen.measured_state
     state = (StateRescale(kinds=kinds, every=every),) if kinds else ()
-    return (*rescale, *state, _cast(chosen)), (_fp8_dots(chosen),) if chosen.fp8_products else ()
+    cast = _cast(chosen)
+    if pinned:
+        cast = dataclasses.replace(cast, weights=chosen.compute)
+    return (*rescale, *state, cast), (_fp8_dots(chosen),) if chosen.fp8_products else ()
 
 
 def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
@@ -77,9 +86,10 @@ def precision_pipeline(
     pin_scales: a file of scales, which the module is specialised to at the end; "" for none. guard: with a result that
     counts what is beyond them. transpose_weights: take matrices as FP8 products read them.
     """
-    before, after = passes_around_scalify(precision) if precision is not None else ((), ())
+    before, after = passes_around_scalify(precision, pinned=bool(pin_scales)) if precision is not None else ((), ())
     serving = passes_for_serving(precision) if precision is not None else ()
     if pin_scales:
+        _check_precision(precision, pin_scales)
         # What the calibration measured is not measured again at run time.
         before = tuple(
             dataclasses.replace(p, calibration=pin_scales) if isinstance(p, AutoRescale) else p for p in before
@@ -97,6 +107,19 @@ def precision_pipeline(
         serving = (*serving, PinScales(file=pin_scales, guard=guard))
     lifting = (LiftWeights(),) if any(isinstance(each, EmbedWeights) for each in serving) else ()
     return Pipeline((*lifting, *before, Scalify(**vars(options)), *after, *serving, *passes_for_devices(precision)))
+
+
+def _check_precision(precision: Precision | None, path: str) -> None:
+    """Refuse scales that were calibrated for products and types that the module will not have."""
+    known = read_scales(path).precision
+    try:
+        theirs = parse_precision(known) if known else None
+    except ScalifyError:  # a policy, or of another version
+        return
+    mine = parse_precision(precision) if precision is not None else PRESETS["f32"]
+    if theirs is not None and (theirs.compute, theirs.fp8_products) != (mine.compute, mine.fp8_products):
+        message = f"these scales were calibrated for --precision='{known}', not '{precision or 'f32'}': calibrate again"
+        raise ScalifyError(Diagnostic(message, path))
 
 
 def _for_target(chosen: PrecisionPolicy) -> PrecisionPolicy:

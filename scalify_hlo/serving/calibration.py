@@ -166,7 +166,7 @@ class Calibration:
         """The program in its precision, before operands of products become FP8, and what will."""
         if self.precision is None:
             return _Rewritten()
-        before, after = passes_around_scalify(self.precision)
+        before, after = passes_around_scalify(self.precision, pinned=True)
         products = next((each for each in after if isinstance(each, FP8Dots)), None)
         if products is None and (self._trains or not any(isinstance(each, AutoRescale) for each in before)):
             return _Rewritten()

@@ -1,9 +1,10 @@
 """Weights as a pinned module takes them: data in the types of its arguments, at the scales that it was pinned to."""
 
 import dataclasses
-import math
+import os
 from collections.abc import Mapping, Sequence
 
+import ml_dtypes
 import numpy as np
 
 from scalify_hlo.bindings import ir
@@ -15,7 +16,6 @@ from scalify_hlo.execution.signature import TensorSpec, entry_signature
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.pin_scales import PINNED
 from scalify_hlo.serving.tensors import match
-from scalify_hlo.types import LARGEST
 
 # Metadata of a packed file: `scale.<name>` is the scale of an array, as a number or JSON-like nested list.
 SCALE_PREFIX = "scale."
@@ -78,7 +78,7 @@ def pack(module: ir.Module, weights: Mapping[str, Array], where: str = "weights"
     """
     arguments = entry_signature(module).arguments
     scales = pinned_arguments(module)
-    found = match(arguments, weights, where)
+    found = match(arguments, weights, where, others=os.path.isdir(where))
     turned = {i for i, own in enumerate(_argument_attributes(module)) if TRANSPOSED in own}
     problems = [
         Diagnostic(
@@ -131,7 +131,7 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
 def _data(value: Array, scale: Array, spec: TensorSpec) -> tuple[Array, int]:
     """value / scale, clamped to the range of the argument's type and rounded to it; how many were beyond it."""
     data = value.astype(np.float64) / scale
-    largest = LARGEST.get(spec.element_type, math.inf)
+    largest = float(ml_dtypes.finfo(spec.dtype).max)
     beyond = int(np.sum(np.abs(data) > largest))
     return np.clip(data, -largest, largest).astype(spec.dtype), beyond
 

@@ -1,4 +1,7 @@
-"""Files of named arrays: .npz, and .safetensors where that library is installed. Nothing is ever unpickled."""
+"""Files of named arrays: .npz, and .safetensors and orbax checkpoints where those libraries are installed.
+
+Nothing is ever unpickled.
+"""
 
 import importlib
 import io
@@ -15,6 +18,7 @@ from scalify_hlo.execution.element_types import ELEMENT_TYPES, NUMPY_DTYPES, Arr
 from scalify_hlo.execution.signature import TensorSpec
 from scalify_hlo.io.files import read_input
 from scalify_hlo.io.globs import dotted
+from scalify_hlo.serving.checkpoints import read_checkpoint
 
 # safetensors' names of the types.
 _SAFETENSORS = {
@@ -32,13 +36,17 @@ def read_tensors(path: str) -> dict[str, Array]:
 
 
 def read_with_metadata(path: str) -> tuple[dict[str, Array], dict[str, str]]:
-    """The arrays of a file, and the text that was stored with them. Raises ScalifyError."""
+    """The arrays of a file or checkpoint, and the text that was stored with them. Raises ScalifyError."""
+    if os.path.isdir(path):
+        return read_checkpoint(path), {}
     data = read_input(path)
     if data.startswith(b"PK\x03\x04"):
         return _read_npz(data, path)
     if path.endswith(".safetensors"):
         return _read_safetensors(data, path)
-    raise ScalifyError(Diagnostic("this is no .npz and no .safetensors file", path))
+    raise ScalifyError(
+        Diagnostic("this is no .npz and no .safetensors file, and no folder of an orbax checkpoint", path)
+    )
 
 
 def tensor_bytes(tensors: Mapping[str, Array], metadata: Mapping[str, str], path: str) -> bytes:
@@ -77,11 +85,15 @@ def input_files(paths: Sequence[str]) -> list[str]:
     return files
 
 
-def match(arguments: Sequence[TensorSpec], tensors: Mapping[str, Array], where: str) -> dict[int, str]:
+def match(
+    arguments: Sequence[TensorSpec], tensors: Mapping[str, Array], where: str, *, others: bool = False
+) -> dict[int, str]:
     """Argument index -> name of the array for it.
 
     An array belongs to the argument of its name, as JAX writes it (`params['w'][0]`) or with dots (`params.w.0`); to
     the argument of its index (`0`, `arg0`, `arr_0`); or to the only one whose dotted name ends with it.
+
+    others: there may be arrays that belong to no argument, as a checkpoint has (moments, counters); they are left out.
 
     Raises ScalifyError naming every array that belongs to no argument or to more than one.
     """
@@ -99,8 +111,10 @@ def match(arguments: Sequence[TensorSpec], tensors: Mapping[str, Array], where: 
             found[near[0]] = name
         elif len(near) > 1:
             names = ", ".join(arguments[i].name for i in near[:4])
+            if others and not exact:
+                continue
             problems.append(Diagnostic(f"array '{name}' fits more than one argument: {names}", where))
-        else:
+        elif not others:
             problems.append(Diagnostic(f"array '{name}' belongs to no argument", where))
     if problems:
         raise ScalifyError(problems)
@@ -145,7 +159,7 @@ class Batches:
 def _arrays_of(arguments: Sequence[TensorSpec], path: str) -> dict[int, Array]:
     """The arrays of a file by argument. Raises ScalifyError."""
     tensors = read_tensors(path)
-    found = match(arguments, tensors, path)
+    found = match(arguments, tensors, path, others=os.path.isdir(path))
     problems = [
         Diagnostic(
             f"array '{name}' is {tensors[name].dtype}{list(tensors[name].shape)}, but argument {i} "
