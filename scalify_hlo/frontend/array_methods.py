@@ -10,7 +10,6 @@ type that does not hold it. `jax.numpy` functions see a plain array of at least 
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +21,8 @@ import numpy as np
 
 class ArrayMethods:
     """The methods of a ScaledArray that need its value, or make another one of it."""
+
+    __slots__ = ()
 
     data: Any
     scale: Any
@@ -106,15 +107,29 @@ class ArrayMethods:
     # As of arrays, whose equality is elementwise too.
     __hash__ = None  # type: ignore[assignment]
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _METHODS:
-            return functools.partial(_call_method, name, self)
-        hint = f"; scalify_hlo.asarray(x).{name} is that of the values" if hasattr(jax.Array, name) else ""
-        raise AttributeError(f"a ScaledArray has no attribute '{name}'{hint}")
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not isinstance(vars(ArrayMethods).get(name), _Missing)]
 
 
-_METHODS = frozenset({"dot", "flatten", "max", "mean", "min", "prod", "ravel", "reshape", "squeeze", "std", "sum",
-                      "swapaxes", "transpose", "var"})  # fmt: skip
+class _Missing:
+    """A name of `jax.Array` that a ScaledArray does not have: an AttributeError that says what to write.
+
+    One for each name, because a `__getattr__` would make every reading of data and scale slower.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        raise AttributeError(
+            f"a ScaledArray has no attribute '{self.name}'; scalify_hlo.asarray(x).{self.name} is that of the values"
+        )
+
+
+_METHODS = ("dot", "flatten", "max", "mean", "min", "prod", "ravel", "reshape", "squeeze", "std", "sum", "swapaxes",
+            "transpose", "var")  # fmt: skip
+# What a ScaledArray itself adds to these methods.
+_OWN = ("aval", "dtype", "nbytes", "ndim", "shape", "size", "astype")
 _UNARY: dict[str, Callable[..., Any]] = {"neg": operator.neg, "abs": operator.abs, "pos": operator.pos}
 _BINARY: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
@@ -138,6 +153,11 @@ def _define_operators() -> None:
         setattr(ArrayMethods, f"__{name}__", binary(function))
     for name, function in _BINARY.items():
         setattr(ArrayMethods, f"__r{name}__", binary(_reflected(function)))
+    for name in _METHODS:
+        setattr(ArrayMethods, name, _method(name))
+    for name in dir(jax.Array):
+        if not (name.startswith("_") or name in _OWN or hasattr(ArrayMethods, name)):
+            setattr(ArrayMethods, name, _Missing(name))
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -157,13 +177,16 @@ def _operation(function: Callable[..., Any], x: Any, other: Any) -> Any:
     return _call(function, x, other)
 
 
-@functools.cache
 def _method(name: str) -> Callable[..., Any]:
-    return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
+    def of_array(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(x, name)(*args, **kwargs)
 
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _call(of_array, self, *args, **kwargs)
 
-def _call_method(name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
-    return _call(_method(name), x, *args, **kwargs)
+    method.__name__ = name
+    method.__doc__ = f"`jax.numpy.ndarray.{name}` of the value, as a ScaledArray."
+    return method
 
 
 def _call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextvars
 import dataclasses
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -54,6 +55,5 @@ def get_scalify_config() -> ScalifyConfig:
     return _current.get() or ScalifyConfig()
 
 
-def active_config() -> ScalifyConfig | None:
-    """The configuration of the innermost `with` block, None outside of any."""
-    return _current.get()
+# The configuration of the innermost `with` block, None outside of any.
+active_config: Callable[[], ScalifyConfig | None] = _current.get

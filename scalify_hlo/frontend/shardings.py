@@ -45,6 +45,8 @@ class ShardedFunction:
         self._by_structure: dict[Any, Any] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if jax.sharding.get_abstract_mesh().manual_axes:
+            return self.__wrapped__(*args, **kwargs)  # in shard_map, which has cut the arguments already
         return self._jitted(args, kwargs)(*args, **kwargs)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:

@@ -1,5 +1,10 @@
 """ScaledArray as a value and as a pytree node."""
 
+import copy
+import dataclasses
+import inspect
+import pickle
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -103,3 +108,35 @@ def test_survives_export_of_a_function():
     y = loaded.call(sc.scaled_array(F16([3, 4]), 2.0))
     assert isinstance(y, sc.ScaledArray)
     np.testing.assert_array_equal(np.asarray(y), F16([8, 10]))
+
+
+def test_results_of_compiled_functions_are_as_those_of_the_constructor():
+    # They are built by another way, which every call of a compiled function pays for.
+    result = jax.jit(lambda x: x)(sc.scaled_array(np.float16([1, 2]), 4.0))
+    assert type(result) is sc.ScaledArray
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.data = None
+    for copied in (pickle.loads(pickle.dumps(result)), copy.copy(result), copy.deepcopy(result)):
+        assert type(copied) is sc.ScaledArray and copied.tolist() == [4, 8]
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path({"w": result})]
+    assert paths == ["['w'].data", "['w'].scale"]
+
+
+def test_names_of_arrays_that_are_missing_say_what_to_write():
+    x = sc.scaled_array(np.float16([1, 2]), 4.0)
+    with pytest.raises(AttributeError, match=r"no attribute 'argmax'; scalify_hlo\.asarray\(x\)\.argmax"):
+        _ = x.argmax
+    assert not hasattr(x, "nonsense") and not hasattr(x, "argmax")
+    assert {"data", "scale", "shape", "sum", "item"} <= set(dir(x)) and "argmax" not in dir(x)
+
+
+def test_a_scalified_function_is_called_as_what_it_was_made_of():
+    class Model:
+        @sc.scalify
+        def double(self, x):
+            """Twice x."""
+            return 2 * x
+
+    assert Model.double.__name__ == "double"
+    assert Model.double.__doc__ == "Twice x."
+    assert list(inspect.signature(Model.double).parameters) == ["self", "x"]
