@@ -13,11 +13,6 @@ from scalify_hlo.scale import Scale, round_log2
 from scalify_hlo.size.moments import Moments
 
 
-def contracted(x: Moments, y: Moments, count: int) -> Moments:
-    """Moments of a sum of `count` products of independent elements."""
-    return x.product(y).summed(count)
-
-
 def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: int) -> None:
     """Declare the result of a contraction whose operands' data are in place and whose scales' product is `scale`.
 
@@ -25,7 +20,7 @@ def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: 
     are rounded, so that 2^-k never comes after an overflow; what is rounded to bf16, which cannot overflow, is rounded
     first, with the same bits (see scalify_hlo.emit.narrow_products).
     """
-    moments = contracted(r.rewriter.moments(x.moments), r.rewriter.moments(y.moments), count)
+    moments = r.expected(x, y)
     if x.indifferent or y.indifferent:
         other = y.scale if x.indifferent else x.scale
         # The dimensions of an operand are not those of the result; `scale` has these.

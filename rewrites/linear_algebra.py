@@ -24,7 +24,7 @@ def _matrix(r: OpRewrite, index: int) -> list[int]:
 @rule("cholesky", family="multiplicative", law="cholesky(s x) = sqrt(s) cholesky(x)",
       scale="sqrt(s), the odd power of two in the data", mixes=_matrix)  # fmt: skip
 def cholesky(r: OpRewrite) -> None:
-    take_root(r, 2, 1, Moments(math.sqrt(r.scaled(0).moments.rms)))
+    take_root(r, 2, 1)
 
 
 def _mixed_by_solving(r: OpRewrite, index: int) -> list[int]:

@@ -56,7 +56,7 @@ def multiply(r: OpRewrite) -> None:
         scale = x.scale * y.scale
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
-    moments = x.moments.squared() if squared else x.moments.product(y.moments)
+    moments = r.expected(x, y)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
     note_product(r.rewriter, r.value(), x, y)
@@ -129,7 +129,7 @@ def _is_summed(value: ir.Value) -> bool:
 def square(r: OpRewrite) -> None:
     x = with_headroom(r, r.scaled(0))
     r.set_operand(0, x.data)
-    moments = Moments(x.moments.rms**2) if r.info(0).is_complex else x.moments.squared()
+    moments = r.expected(x)
     if x.indifferent:
         return r.result(x.scale, moments, indifferent=True)
     return r.settled(x.scale**2, moments)
@@ -164,21 +164,19 @@ def divide(r: OpRewrite) -> None:
         return on_values(r)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
-    size = r.rewriter.moments(y.moments).reciprocal_rms
-    moments = x.moments.times(math.copysign(size, y.moments.mean) if y.moments.mean else size)
-    nonnegative = x.moments.nonnegative and y.moments.nonnegative
-    moments = Moments(moments.rms, moments.mean, nonnegative, infinite=moments.infinite)
+    moments = r.expected(x, y)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
     return scaled_result(r, scale, moments)
 
 
-def take_root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
+def take_root(r: OpRewrite, degree: int, sign: int) -> None:
     """A root of data and scale, where the scale's exponent may not be a multiple of the degree.
 
     # root_n(2^(n m + r) x) = 2^m root_n(2^r x)
     """
     x = r.scaled(0)
+    moments = r.expected(x)
     if x.indifferent:
         return r.result(x.scale, moments, indifferent=True)
     root, rest = x.scale.rooted(degree)
@@ -211,18 +209,13 @@ def take_root(r: OpRewrite, degree: int, sign: int, moments: Moments) -> None:
 @rule("sqrt", family="multiplicative", law="sqrt(s x) = sqrt(s) sqrt(x)", scale="sqrt(s), the odd power in the data",
       shaped=True)  # fmt: skip
 def sqrt(r: OpRewrite) -> None:
-    mean = r.scaled(0).moments
-    rms = math.sqrt(mean.mean) if mean.nonnegative and mean.mean > 0 else math.sqrt(mean.rms)
-    take_root(r, 2, 1, Moments(rms, 0.9 * rms, True))
+    take_root(r, 2, 1)
 
 
 # 1/sqrt(2^(2m+r) x) = 2^-m / sqrt(2^r x)
 @rule("rsqrt", family="multiplicative", law="rsqrt(s x) = rsqrt(s) rsqrt(x)", scale="1 / sqrt(s)", shaped=True)
 def rsqrt(r: OpRewrite) -> None:
-    mean = r.scaled(0).moments
-    size = math.sqrt(mean.mean) if mean.nonnegative and mean.mean > 0 else math.sqrt(mean.rms)
-    rms = 1 / size if size else 1.0
-    take_root(r, 2, -1, Moments(rms, 0.9 * rms, True))
+    take_root(r, 2, -1)
 
 
 # cbrt(2^(3m+r) x) = 2^m cbrt(2^r x)
@@ -234,7 +227,7 @@ def rsqrt(r: OpRewrite) -> None:
     shaped=True,
 )
 def cbrt(r: OpRewrite) -> None:
-    take_root(r, 3, 1, Moments(1.0, 0.0, r.scaled(0).moments.nonnegative))
+    take_root(r, 3, 1)
 
 
 # (s x)^n = s^n x^n for integers n
@@ -244,14 +237,13 @@ def power(r: OpRewrite) -> None:
     exponent = r.splat(1)
     if exponent is not None and 0 < abs(exponent) <= budget.LARGEST_POWER and exponent == int(exponent):
         x = r.scaled(0)
-        even = int(exponent) % 2 == 0
-        moments = Moments(x.moments.rms**exponent, 0.0, even or x.moments.nonnegative)
+        moments = r.expected(x)
         if x.indifferent:
             return r.result(x.scale, moments, indifferent=True)
         return r.settled(x.scale ** int(exponent), moments)
     if exponent in (0.5, -0.5):
         # x^0.5 differs from sqrt only at -0 and -inf; the operation stays a power.
-        return take_root(r, 2, 1 if exponent > 0 else -1, Moments(1.0, 0.9, True))
+        return take_root(r, 2, 1 if exponent > 0 else -1)
     return on_values(r)
 
 

@@ -9,6 +9,7 @@ from scalify_hlo.emit.emitter import At, Emitter
 from scalify_hlo.emit.stamps import BLOCK, BY_LAW, FORM, REASON, RULE, SCALE, VALUE, Reason, Stamped
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.rules.rewriting import Rewriting
+from scalify_hlo.rules.sizing import Operand, expected
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, TRIALS, Scale, round_log2
 from scalify_hlo.size.moments import UNIT, Moments
@@ -156,6 +157,14 @@ class OpRewrite:
         value = self.value(index)
         found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent)
         self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
+
+    def expected(self, *operands: Operand, index: int = 0) -> Moments:
+        """Moments of the operation's result `index` by the laws of size, given what its operands have been replaced by.
+
+        operands: of each its scaled form or the moments of its data, in order; those that are left out as they are.
+        """
+        given = operands or [found if found is not None else self.original(i) for i, found in enumerate(self.inputs)]
+        return expected(self.rewriter, self.op, given, index)
 
     def known(self, index: int, scale: Scale, moments: Moments) -> Moments:
         """Moments of the data of a result at a scale: of the block that it is the result of, else as estimated."""

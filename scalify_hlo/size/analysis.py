@@ -19,28 +19,20 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.accumulation import iterations
 from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import FOLDED, rounded
-from scalify_hlo.module.traits import Trait, carried, of
 from scalify_hlo.recognition import find_laws
 from scalify_hlo.recognition.laws import Law
-from scalify_hlo.size import laws as _laws
-from scalify_hlo.size.algebra import Algebra, Size, inverse, of_number, product
+from scalify_hlo.size.algebra import Algebra, Size, inverse, product
+from scalify_hlo.size.estimate import MASK, UNKNOWN, size_of
 from scalify_hlo.size.moments import Moments
-from scalify_hlo.size.view import LAWS, View
+from scalify_hlo.size.view import View
 from scalify_hlo.types import tensor_info
 
 __all__ = ["Frame", "SizeAnalysis"]
-assert _laws.__all__  # their registration is what they are imported for
 
 # How often a loop's body is walked to see how the sizes that it carries change.
 _ROUNDS = 3
 # Loops in loops deeper than this are walked once for each walk of what is around them.
 _DEEP = 2
-# Ratio of two successive increases of squares up to which they count as equal, and from which on they grow; with a
-# smaller one they come to an end.
-_UNKNOWN = Size()
-# What a boolean is, of which nothing is known.
-_MASK = Size((), Moments(math.sqrt(0.5), 0.5, True))
 
 
 @dataclasses.dataclass
@@ -76,7 +68,7 @@ class SizeAnalysis:
         info = tensor_info(argument.type)
         if info.carries_scale:
             return self.algebra.source(f"s{index}")
-        return _MASK if info.element == "i1" else _UNKNOWN
+        return MASK if info.element == "i1" else UNKNOWN
 
     def callee(self, op: ir.Operation) -> ir.Operation | None:
         """The function that a call refers to."""
@@ -105,12 +97,12 @@ class SizeAnalysis:
                     frame.blocks[result] = law.block
                     size = _of_block(law, frame, size)
                 frame.sizes[result] = size
-        return [frame.sizes.get(value, _UNKNOWN) for value in operations[-1].operands]
+        return [frame.sizes.get(value, UNKNOWN) for value in operations[-1].operands]
 
     def _operation(self, op: ir.Operation, frame: Frame) -> list[Size]:
         """The sizes of an operation's results."""
         name = op.name
-        sizes = [frame.sizes.get(operand, _UNKNOWN) for operand in op.operands]
+        sizes = [frame.sizes.get(operand, UNKNOWN) for operand in op.operands]
         function = self.callee(op)
         if function is not None:
             return self._call(op, function, sizes, frame)
@@ -127,7 +119,7 @@ class SizeAnalysis:
         found: list[Size] = []
         for index in range(len(op.results)):
             view.index = index
-            found.append(_result(view))
+            found.append(size_of(view))
         return found
 
     def _call(self, op: ir.Operation, function: ir.Operation, sizes: list[Size], frame: Frame) -> list[Size]:
@@ -207,36 +199,6 @@ class SizeAnalysis:
         return last.times(math.sqrt(limit / three))
 
 
-def _result(view: View) -> Size:
-    """The size of one result: by the law of the operation, else by its traits."""
-    numbers = [size.splat for size in view.sizes]
-    if view.name in FOLDED and all(number is not None for number in numbers):
-        held = rounded(FOLDED[view.name](*numbers), view.result.element)
-        return _UNKNOWN if held is None else of_number(held)
-    law = LAWS.get(view.name)
-    if law is not None:
-        return law(view)
-    row = of(view.name)
-    if carried(view.op, view.index) is not None:
-        return view.sizes[min(view.index, len(view.sizes) - 1)]
-    if row.degrees is not None and len(view.sizes) >= len(row.degrees):
-        return _homogeneous(view, tuple(float(d) for d in row.degrees))
-    if row.traits & Trait.MOVES:
-        return view.x
-    return _MASK if view.result.element == "i1" else _UNKNOWN
-
-
-def _homogeneous(view: View, degrees: tuple[float, ...]) -> Size:
-    """# f(s x, t y) = s^a t^b f(x, y)"""
-    if degrees == (1.0,):
-        return view.x
-    size = of_number(1.0)
-    for operand, degree in zip(view.sizes, degrees, strict=False):
-        power = operand**degree
-        size = Size(product(size.factors, power.factors), Moments(size.moments.rms * power.moments.rms))
-    return size
-
-
 def _of_block(law: Law, frame: Frame, estimate: Size) -> Size:
     """The size of a recognised block's result, relative to those of other values; the estimate where one is missing."""
     if law.moments is None or estimate.is_indifferent:
@@ -261,7 +223,7 @@ def _number(value: ir.Value, frame: Frame) -> float | None:
     owner = value.owner  # a constant of the condition, which has not been walked
     if isinstance(owner, ir.Block) or owner.operation.name != "stablehlo.constant":
         return None
-    return _result(View(owner.operation, "stablehlo.constant", [], Algebra(), {}, {})).splat
+    return size_of(View(owner.operation, "stablehlo.constant", [], Algebra(), {}, {})).splat
 
 
 def _without_number(size: Size) -> Size:

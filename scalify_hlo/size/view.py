@@ -5,7 +5,9 @@ its traits: what carries or moves a value keeps its size, what is homogeneous mu
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.traits import RESHAPING, carried
@@ -31,16 +33,25 @@ def law(*ops: str) -> Callable[[LawFunction], LawFunction]:
     return register
 
 
+class Known(Protocol):
+    """The sizes of values before an operation, as far as they are known."""
+
+    def get(self, value: ir.Value, /) -> Size | None:
+        """The size of a value; None if it is not known."""
+        ...
+
+
 class View:
     """One operation and the sizes of its operands.
 
     index: which result is asked for. iterated: values that a loop carries, and how often it runs where that is known.
-    known: the sizes of all values before it.
+    known: the sizes of values before it. alignment: where between independent terms, 0, and equal ones, 1, those of a
+    sum over one tensor are.
     """
 
     def __init__(
         self, op: ir.Operation, name: str, sizes: Sequence[Size], algebra: Algebra,
-        iterated: Mapping[ir.Value, int | None], known: Mapping[ir.Value, Size],
+        iterated: Mapping[ir.Value, int | None], known: Known, alignment: float = budget.ALIGNMENT,
     ):  # fmt: skip
         self.op = op
         self.name = name
@@ -48,6 +59,7 @@ class View:
         self.algebra = algebra
         self.iterated = iterated
         self.known = known
+        self.alignment = alignment
         self.index = 0
 
     @property
@@ -74,9 +86,9 @@ class View:
         return tensor_info(self.op.results[self.index].type)
 
     def share(self, index: int) -> float:
-        """Elements of operand `index` per element of the result, at most 1."""
-        size = self.result.size
-        return min(self.info(index).size / size, 1.0) if size else 1.0
+        """Elements of operand `index` per element of the result, at most 1; of dynamic shapes as much as of others."""
+        size, own = self.result.size, self.info(index).size
+        return min(own / size, 1.0) if size > 0 <= own else 1 / len(self.sizes)
 
     def ints(self, name: str) -> list[int]:
         """An integer array attribute; [] when absent."""

@@ -33,7 +33,7 @@ def multiply(v: View) -> Size:
     x, y = v.x, v.y
     for a, b in ((x, y), (y, x)):
         if a.splat is not None:
-            return b.times(a.splat) if math.isfinite(a.splat) else b
+            return b.times(a.splat) if math.isfinite(a.splat) else b.with_moments(a.moments.product(b.moments))
     if v.same(0, 1):
         return square(v)
     base, power = base_and_power(v.op.results[0])
@@ -54,7 +54,8 @@ def _gaussian_power(x: Size, n: int) -> Size:
 # E[x^4] = 3 var^2 + 6 var mean^2 + mean^4
 @law("chlo.square")
 def square(v: View) -> Size:
-    return Size(product(v.x.factors, v.x.factors), v.x.moments.squared())
+    x = v.x.moments
+    return Size(product(v.x.factors, v.x.factors), Moments(x.rms**2) if v.info(0).is_complex else x.squared())
 
 
 # E[(x / y)^2] = E[x^2] E[1/y^2]
@@ -66,10 +67,10 @@ def divide(v: View) -> Size:
     if v.same(0, 1):
         return of_number(1.0)
     over = y.moments
-    rms = x.moments.rms * over.reciprocal_rms
-    mean = x.moments.mean / over.rms if over.nonnegative and over.rms else 0.0
+    size = over.reciprocal_rms
+    mean = x.moments.mean * math.copysign(size, over.mean) if over.mean else 0.0
     nonnegative = x.moments.nonnegative and over.nonnegative
-    moments = Moments(rms, max(-rms, min(rms, mean)), nonnegative, infinite=x.moments.infinite)
+    moments = Moments(x.moments.rms * size, mean, nonnegative, infinite=x.moments.infinite)
     return Size(product(x.factors, inverse(y.factors)), moments)
 
 
@@ -82,16 +83,31 @@ def absolute(v: View) -> Size:
 # E[sqrt(x)^2] = E[x]
 @law("sqrt")
 def sqrt(v: View) -> Size:
-    found, moments = v.x**0.5, v.x.moments
-    if not moments.nonnegative or moments.mean <= 0:
-        return found
-    rms = math.sqrt(moments.mean)
-    return found.with_moments(Moments(rms, min(rms, math.sqrt(2 / math.pi) * rms), True, found.moments.least))
+    found = v.x**0.5
+    rms, mean = _root(v.x.moments)
+    return found.with_moments(Moments(rms, mean, True, found.moments.least, found.moments.infinite))
 
 
+# 1/sqrt(x) is as large as one over the root, of an x that differs little
 @law("rsqrt")
 def rsqrt(v: View) -> Size:
-    return v.x**-0.5
+    found = v.x**-0.5
+    rms, mean = _root(v.x.moments)
+    if not rms:
+        return found
+    return found.with_moments(Moments(1 / rms, mean / rms**2, True, infinite=found.moments.infinite))
+
+
+def _root(moments: Moments) -> tuple[float, float]:
+    """RMS and mean of a square root.
+
+    # E[sqrt(x)] / sqrt(E[x]) = 1 of equal numbers, sqrt(2 / pi) of a Gaussian's square, E[x] / rms = 1 / sqrt(3)
+    """
+    if not moments.nonnegative or moments.mean <= 0:
+        rms = math.sqrt(moments.rms)
+        return rms, math.sqrt(2 / math.pi) * rms
+    rms = math.sqrt(moments.mean)
+    return rms, rms * min(1.0, moments.mean / moments.rms) ** 0.41
 
 
 @law("cbrt")
@@ -107,6 +123,8 @@ def power(v: View) -> Size:
         return Size((), Moments(nonnegative=x.moments.nonnegative))
     if n == 2:
         return square(v)
+    if abs(n) == 0.5:
+        return sqrt(v) if n > 0 else rsqrt(v)
     if n.is_integer() and 2 < n <= 6 and not x.moments.mean:
         return _gaussian_power(x, int(n))
     raised = x**n

@@ -104,7 +104,7 @@ def _both_bounds(v: View) -> tuple[Size, Size] | None:
             continue
         if op.name == v.name:
             continue
-        others = [v.known.get(operand, Size()) for operand in op.operands]
+        others = [v.known.get(operand) or Size() for operand in op.operands]
         for other, x in (others, others[::-1]):
             if other.splat is not None and other.splat * bound.splat <= 0:
                 return x, of_number(max(abs(other.splat), abs(bound.splat)))

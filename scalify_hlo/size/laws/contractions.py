@@ -26,7 +26,11 @@ def dot(v: View) -> Size:
 @law("chlo.ragged_dot")
 def ragged_dot(v: View) -> Size:
     numbers = chlo.RaggedDotDimensionNumbers(v.op.attributes["ragged_dot_dimension_numbers"])
-    return contracted(v, math.prod(max(v.info(0).shape[int(d)], 1) for d in numbers.lhs_contracting_dimensions))
+    contracting = [int(d) for d in numbers.lhs_contracting_dimensions]
+    count = math.prod(max(v.info(0).shape[d], 1) for d in contracting)
+    # A group of average size, where the groups divide what is contracted.
+    divided = set(numbers.lhs_ragged_dimensions) & set(contracting)
+    return contracted(v, count // max(v.info(2).shape[-1], 1) if divided else count)
 
 
 # the window times the input features
@@ -53,7 +57,7 @@ def _summed_letters(v: View) -> int:
 
 @law("unary_einsum")
 def unary_einsum(v: View) -> Size:
-    return v.x.with_moments(aligned_sum(v.x.moments, _summed_letters(v)))
+    return v.x.with_moments(aligned_sum(v.x.moments, _summed_letters(v), v.alignment))
 
 
 # a sum of N, divided by N if inverse

@@ -33,8 +33,10 @@ def fixed(v: View) -> Size:
 # f(x) = x near 0, |f| < bound: 1/f^2 = 1/x^2 + 1/bound^2
 @law(*_SATURATING)
 def saturating(v: View) -> Size:
-    bound = _SATURATING[v.name.removeprefix("stablehlo.")]
-    return smaller(v, v.x, of_number(bound))
+    bound, x = _SATURATING[v.name.removeprefix("stablehlo.")], v.x
+    if x.factors or x.is_indifferent:
+        return smaller(v, x, of_number(bound))
+    return Size((), Moments((x.moments.rms**-2 + bound**-2) ** -0.5, 0.0, x.moments.nonnegative))
 
 
 @law("atan2", "chlo.broadcast_atan2")

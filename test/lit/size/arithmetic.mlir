@@ -154,7 +154,7 @@ func.func @abs(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
 // -----
 
 // CHECK-LABEL: func.func @sqrt(
-// CHECK: stablehlo.sqrt{{.*}}scalify.size = "s0^0.5 rms=1"
+// CHECK: stablehlo.sqrt{{.*}}scalify.size = "s0^0.5 rms=1 mean=0.798 nonnegative"
 func.func @sqrt(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
   %r = stablehlo.sqrt %x : tensor<4x16xf32>
   return %r : tensor<4x16xf32>
@@ -174,7 +174,7 @@ func.func @root_of_a_square(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
 // -----
 
 // CHECK-LABEL: func.func @rsqrt(
-// CHECK: stablehlo.rsqrt{{.*}}scalify.size = "s0^-0.5 rms=1"
+// CHECK: stablehlo.rsqrt{{.*}}scalify.size = "s0^-0.5 rms=1 mean=0.798 nonnegative"
 func.func @rsqrt(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
   %r = stablehlo.rsqrt %x : tensor<4x16xf32>
   return %r : tensor<4x16xf32>
