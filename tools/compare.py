@@ -24,12 +24,24 @@ elements. "cast" is the program in that type without scales.
 @click.option("--inputs", multiple=True, required=True, metavar="FILE|FOLDER", help="Batches, as of scalify-calibrate.")
 @click.option("--weights", multiple=True, metavar="FILE", help="Arrays that all batches share; or an orbax checkpoint.")
 @click.option("--scores", multiple=True, type=int, help="Index of a result whose rows are scores (logits).")
+@click.option("--scales", metavar="FILE", default="", help="The scales that SERVED is pinned to: show each tensor.")
+@click.option("--tensors", default=12, show_default=True, help="With --scales: how many that add most to the error.")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
 def main(
-    original_path: str, served_path: str, inputs: tuple[str, ...], weights: tuple[str, ...], scores: tuple[int, ...]
+    original_path: str,
+    served_path: str,
+    inputs: tuple[str, ...],
+    weights: tuple[str, ...],
+    scores: tuple[int, ...],
+    scales: str,
+    tensors: int,
 ) -> int:
-    """Run ORIGINAL, plain casts of it, and SERVED, which scalify-opt --pin-scales made of it, on the same inputs."""
+    """Run ORIGINAL, plain casts of it, and SERVED, which scalify-opt --pin-scales made of it, on the same inputs.
+
+    With --scales, a second table shows the tensors of ORIGINAL at which most of SERVED's error enters, in program
+    order: their error, that of what they are computed from, and the difference (of squares).
+    """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.serving.comparison import compare, loss_table  # imports jax: not for --help
     from scalify_hlo.serving.tensors import Batches, input_files
@@ -40,6 +52,13 @@ def main(
         f"running {len(batches)} batches", lambda: compare(original, served, list(batches), scores or None)
     )
     click.echo(loss_table(compared))
+    if scales:
+        from scalify_hlo.serving.error_sources import error_sources, sources_table
+
+        found = Stages("scalify-compare").run(
+            "comparing each tensor", lambda: error_sources(original, scales, list(batches))
+        )
+        click.echo("\n" + sources_table(found, tensors))
     return 0
 
 

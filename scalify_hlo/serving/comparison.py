@@ -57,7 +57,7 @@ def compare(
     forms: dict[str, Run] = {"as written": xla.compile(original)}
     for name in ("bf16", "fp16"):
         forms[f"cast to {name.replace('fp', 'f')}"] = _cast_run(original, name)
-    forms["served"] = _served_run(served, [spec.name for spec in signature.arguments])
+    forms["served"] = served_run(served, [spec.name for spec in signature.arguments])
     sums: dict[tuple[str, int], _Sums] = {}
     for arrays in batches:
         ideal = exact(promote_arrays(list(arrays)))
@@ -82,7 +82,11 @@ def _cast_run(original: ir.Module, precision: str) -> Run:
     return lambda arrays: run([a.astype(spec.dtype) for a, spec in zip(arrays, specs, strict=True)])
 
 
-def _served_run(served: ir.Module, names: Sequence[str]) -> Run:
+def served_run(served: ir.Module, names: Sequence[str]) -> Run:
+    """A pinned module as a function of the original's arguments (of these names): values in, values out.
+
+    Weights are packed in it. Raises ScalifyError where its arguments are others.
+    """
     if [spec.name for spec in entry_signature(served).arguments] != list(names):
         raise ScalifyError("the served module has other arguments than the original: pin its scales (--pin-scales)")
     run = xla.compile(served)

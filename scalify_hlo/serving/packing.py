@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -17,6 +18,7 @@ from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.pin_scales import PINNED
 from scalify_hlo.serving.tensors import match
 
+_finfo: Any = ml_dtypes.finfo
 # Metadata of a packed file: `scale.<name>` is the scale of an array, as a number or JSON-like nested list.
 SCALE_PREFIX = "scale."
 # And `transposed.<name>` says that the array is the transpose of the weight.
@@ -131,7 +133,7 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
 def _data(value: Array, scale: Array, spec: TensorSpec) -> tuple[Array, int]:
     """value / scale, clamped to the range of the argument's type and rounded to it; how many were beyond it."""
     data = value.astype(np.float64) / scale
-    largest = float(ml_dtypes.finfo(spec.dtype).max)
+    largest = float(_finfo(spec.dtype).max)
     beyond = int(np.sum(np.abs(data) > largest))
     return np.clip(data, -largest, largest).astype(spec.dtype), beyond
 

@@ -18,11 +18,13 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.io.globs import dotted
 from scalify_hlo.io.scales_file import TensorStatistics, read_scales
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serving.calibration import Calibration, exponent, statistics_of
 from scalify_hlo.serving.comparison import compare as losses
 from scalify_hlo.serving.comparison import loss_table
+from scalify_hlo.serving.error_sources import error_sources
 from scalify_hlo.serving.exported import pin_exported
 from scalify_hlo.serving.packing import pack as packed_weights
 from scalify_hlo.serving.packing import unpack
@@ -124,6 +126,30 @@ def test_what_is_lost_is_what_fp8_loses(folder: pathlib.Path, served: pathlib.Pa
     rows = [re.split(r"\s{2,}", line) for line in output.splitlines() if line.startswith("result  ")]
     errors = {form: float(error) for _, form, error, *_ in rows[1:]}
     assert errors["as written"] < 1e-5 < errors["cast to f16"] < errors["cast to bf16"] < errors["served"] < 0.1
+
+
+def test_each_tensor_s_error_and_what_it_adds(folder: pathlib.Path, served: pathlib.Path) -> None:
+    """Weights and FP8 products add what rounding to E4M3 does; additions and transposes add nothing."""
+    original = ir.Module.parse((folder / "model.mlir").read_text(), context=make_context())
+    names = [spec.name for spec in entry_signature(original).arguments]
+    arrays = {**read_tensors(str(folder / "weights.npz")), **read_tensors(str(folder / "batches" / "0.npz"))}
+    known = {dotted(name): array for name, array in arrays.items()}
+    found = error_sources(original, str(folder / "scales.json"), [[known[dotted(name)] for name in names]])
+    by_name = {each.name.split(" tensor")[0]: each for each in found}
+    for name in weights():
+        each = by_name[f"argument params['{name}']"]
+        assert 0.015 < each.error < 0.04 and each.operands == 0
+    products = [each for each in found if each.name.startswith("dot_general")]
+    assert len(products) == 10 and all("test_serving.py" in each.name for each in products)
+    assert 0.01 < products[0].added < 0.05 and products[-1].error < 0.2
+    moved = [each for each in found if each.name.startswith("transpose")]
+    assert moved and all(each.added < 0.01 for each in moved)
+    table = run(
+        compare.main, folder / "model.mlir", served, "--inputs", folder / "batches", "--weights",
+        folder / "weights.npz", "--scales", folder / "scales.json", "--tensors=3",
+    )  # fmt: skip
+    last = table.strip().splitlines()[-4:]
+    assert last[0].split() == ["error", "of", "operands", "added", "tensor"] and "tensor<" in last[1]
 
 
 def test_calibration_goes_on_where_it_stopped(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
