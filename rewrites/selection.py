@@ -96,9 +96,13 @@ def _is_outer(r: OpRewrite, number: float) -> bool:
 
 
 # p ? s x : t y = m (p ? x s/m : y t/m)
-@rule("select", **_LAW, shaped=True, note="a far constant (a mask) takes the other member's scale")
+@rule("select", **_LAW, shaped=True, note="a far constant (a mask) takes the other member's scale; "
+      "in narrow types far multiples of one tensor, chosen by its size: on values")  # fmt: skip
 def select(r: OpRewrite) -> None:
-    select_members(r, (1, 2))
+    if r.op.results[0] in r.rewriter.range_reductions:
+        r.because("range")
+        return on_values(r)
+    return select_members(r, (1, 2))
 
 
 # max(s x, s y) = s max(x, y), s > 0

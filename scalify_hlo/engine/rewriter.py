@@ -21,6 +21,7 @@ from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition import find_laws
 from scalify_hlo.recognition.expansions import Expansion, find_expansions
 from scalify_hlo.recognition.laws import Law
+from scalify_hlo.recognition.range_reductions import find_range_reductions
 from scalify_hlo.rules.mirror import MIRRORED, mirror
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import scaled_form, unscaled
@@ -64,6 +65,7 @@ class Rewriter:
         self.laws: dict[ir.Value, Law] = {}  # of results of recognised blocks
         self.state_sums: dict[ir.Value, StateSum] = {}  # sums in which state is updated or averaged
         self.polynomials: dict[ir.Value, PolynomialSum] = {}
+        self.range_reductions: set[ir.Value] = set()
         self.journals: list[list[ir.Value]] = []
         self._rules = rules()
         self._has_layouts = functions.has_layouts
@@ -104,6 +106,8 @@ class Rewriter:
             self.polynomials |= polynomials
             if self.journals:
                 self.journals[-1].extend(polynomials)
+        if self.functions.narrow and not self.paper:
+            self.range_reductions |= find_range_reductions(operations)
         if self.options.recognise in ("all", "expansions"):
             inside = {op: expansion for expansion in find_expansions(operations) for op in expansion.members}
         for op in operations[:-1]:

@@ -85,6 +85,7 @@ class Rewriting(Protocol):
     laws: dict[ir.Value, Law]
     state_sums: dict[ir.Value, StateSum]
     polynomials: dict[ir.Value, PolynomialSum]
+    range_reductions: set[ir.Value]
     sums: list[Sum]
     products: list[Product]
     dead: list[ir.Operation]

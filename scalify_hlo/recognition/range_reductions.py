@@ -1,0 +1,97 @@
+"""Range reduction: a choice between far multiples of one tensor, made by the tensor's own size.
+
+# p(x) ? 2^12 x : x, where p(x) = |x| <= 2^-5
+
+Programs write it to keep squares and exponentials of a narrow type in range (`jnp.hypot` from jax 0.12 on, scaled
+norms). What comes out has the size that the constants of the comparison give it, whatever the scale of x: one scale for
+both multiples would push the one or the other out of the range that the program has just brought it into.
+"""
+
+from collections.abc import Sequence
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import CONSTANT, splat_number
+from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
+
+# f(s x) = s f(x) for s > 0: the size of the result is that of an operand.
+_KEEPS_SIZE = ("abs", "negate", "maximum", "minimum", "convert", "broadcast_in_dim", "reshape")
+# How many operations lie between the tensor and the comparison at most: |x|, |y| and their maximum, converted.
+_STEPS = 16
+
+_Multiples = tuple[ir.Value, float, float]
+
+
+def find_range_reductions(operations: Sequence[ir.Operation]) -> set[ir.Value]:
+    """The results of the selects among original operations that take multiples of one tensor by its size.
+
+    The multiples are so far apart that the squares of both use half of the type's range.
+    """
+    return {op.results[0] for op in operations if op.name == "stablehlo.select" and _reduces_range(op)}
+
+
+def _reduces_range(select: ir.Operation) -> bool:
+    info = tensor_info(select.results[0].type)
+    if not info.is_narrow:
+        return False
+    taken = _multiples(select.results[0])
+    if taken is None:
+        return False
+    source, least, most = taken
+    return least > 0 and (most / least) ** 4 >= _span(info) and _compares_size(select.operands[0], source)
+
+
+def _span(info: TensorInfo) -> float:
+    """The largest number of a type over its smallest normal one."""
+    high, low, _ = FLOAT_RANGE[info.element]
+    return 2.0 ** (high - low)
+
+
+def _multiples(value: ir.Value) -> _Multiples | None:
+    """(a tensor, the least and the largest multiple of it that an element of `value` is), for products and selects."""
+    op = value.owner
+    if isinstance(op, ir.Block):
+        return value, 1.0, 1.0
+    if op.name == "stablehlo.multiply":
+        one, other = op.operands
+        for x, factor in ((one, other), (other, one)):
+            number = _number(factor)
+            if number:
+                source, least, most = _multiples(x) or (x, 1.0, 1.0)
+                return source, least * abs(number), most * abs(number)
+    if op.name == "stablehlo.select":
+        first, second = (_multiples(operand) for operand in list(op.operands)[1:])
+        if first is None or second is None or first[0] != second[0]:
+            return None
+        return first[0], min(first[1], second[1]), max(first[2], second[2])
+    return value, 1.0, 1.0
+
+
+def _number(value: ir.Value) -> float | None:
+    """The number that all elements of a constant, or of one broadcast, are."""
+    op = value.owner
+    while not isinstance(op, ir.Block) and op.name == "stablehlo.broadcast_in_dim":
+        op = op.operands[0].owner
+    return splat_number(op) if not isinstance(op, ir.Block) and op.name == CONSTANT else None
+
+
+def _compares_size(predicate: ir.Value, source: ir.Value) -> bool:
+    """Whether a predicate compares the size of `source`, perhaps among others, with a number that is not 0."""
+    op = predicate.owner
+    if isinstance(op, ir.Block) or op.name != "stablehlo.compare":
+        return False
+    x, y = op.operands
+    return any(_number(bound) and _has_size_of(size, source) for size, bound in ((x, y), (y, x)))
+
+
+def _has_size_of(value: ir.Value, source: ir.Value) -> bool:
+    pending = [value]
+    for _ in range(_STEPS):
+        if not pending:
+            return False
+        each = pending.pop()
+        if each == source:
+            return True
+        op = each.owner
+        if not isinstance(op, ir.Block) and op.name.removeprefix("stablehlo.") in _KEEPS_SIZE:
+            pending.extend(op.operands)
+    return False
