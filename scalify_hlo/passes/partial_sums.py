@@ -1,13 +1,14 @@
-"""`scalify-partial-sums`: what devices sum of products that are cut along their contracting dimensions.
+"""`scalify-partial-sums`: what devices sum of products, reductions and scatters over dimensions that are cut.
 
-Each device has a part of such a product, and the partitioner sums the parts: of the product's own result, which is
+Each device has a part of such a sum, and the partitioner adds the parts: of the operation's own result, which is
 f32 whatever it is rounded to next. Scaling, rounding and adding parts commute with the sum over devices:
 
 # sum_d c(s x_d) + sum_d c(t y_d) = sum_d (c(s x_d) + c(t y_d)), up to the rounding c
 
 so the parts are kept apart (Shardy's unreduced axes) up to where they have fewest bytes, and are summed there, once for
 products that are added up. In f16 the parts are divided by the number of terms first, and the sum is multiplied by it:
-whatever the devices hold, no partial sum is larger than the largest of them.
+whatever the devices hold, no partial sum is larger than the largest of them. What is rounded to FP8 next is summed in
+f16: parts beyond its range are held at its largest number, which is beyond that of FP8.
 """
 
 import dataclasses
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, walk
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import constrain, fold_layouts, lay_out, unfold_layouts
 from scalify_hlo.module.constants import splat_number
@@ -24,33 +25,39 @@ from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.propagation import Axes, Propagated, propagate
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
-from scalify_hlo.types import tensor_info
+from scalify_hlo.passes.device_sums import BYTES, PRODUCT, REDUCTION, SOURCES, device_sum, is_sum, without
+from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
-_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
-_PRODUCT = "stablehlo.dot_general"
-_UNARY = ("stablehlo.transpose", "stablehlo.negate")
+_UNARY = ("stablehlo.transpose", "stablehlo.negate", "stablehlo.convert")
 _SUMS = ("stablehlo.add", "stablehlo.subtract")
 
 
 @dataclasses.dataclass(eq=False)
 class _Part:
     """A value of which each device has a part. axes: the parts are those of their devices. inputs: of which it is
-    computed, none for a product."""
+    computed, none for an operation that sums over devices."""
 
     value: ir.Value
     layout: Axes
     axes: frozenset[str]
     inputs: tuple["_Part", ...] = ()
-    operands: tuple[Axes, ...] = ()  # how those of a product are cut
+    operands: tuple[Axes, ...] = ()  # how those of such an operation are cut
     read: bool = False  # by a part that is computed of it
+    summed_as: str = ""  # the type that it is rounded to for its sum; empty: its own
+
+    @property
+    def size(self) -> int:
+        """Bytes in which it is summed."""
+        return tensor_info(self.value.type).size * BYTES[self.summed_as or self.element]
 
     @property
     def element(self) -> str:
         return tensor_info(self.value.type).element
 
     @property
-    def products(self) -> int:
-        return sum(part.products for part in self.inputs) if self.inputs else 1
+    def sources(self) -> list["_Part"]:
+        """The operations that sum over devices of which it is computed."""
+        return [source for part in self.inputs for source in part.sources] if self.inputs else [self]
 
     @property
     def rounded(self) -> bool:
@@ -79,17 +86,17 @@ class PartialSums(Pass):
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Adds constraints in place."""
         with module.context, ir.Location.unknown(module.context):
-            if not any(op.name == _PRODUCT for op in walk(module.operation)):
+            if not any(op.name in SOURCES for op in walk(module.operation)):
                 return
             known = propagate(module)
             if known is None:
                 return
             fold_layouts(module)
             sums = 0
-            parts = _parts(module, known, _BYTES.get(self.reductions, 2))
+            parts = _parts(module, known, self.reductions)
             for root in [part for part in parts if not part.read]:
                 for end in _cheapest(root)[1]:
-                    if end.inputs:  # a product alone is summed as it is
+                    if _is_worth_it(end):
                         sums += 1
                         _sum(end, known)
             unfold_layouts(module)
@@ -100,57 +107,47 @@ class PartialSums(Pass):
             remarks.append(Diagnostic(message, "", "remark"))
 
 
-def _parts(module: ir.Module, known: Propagated, narrowest: int) -> list[_Part]:
+def _parts(module: ir.Module, known: Propagated, reductions: str) -> list[_Part]:
     """The values of which devices have parts, in program order."""
+    narrowest = BYTES.get(reductions, 2)
     parts: dict[ir.Value, _Part] = {}
     for op in walk(module.operation):
         layout = known.layouts.get(op.results[0]) if len(op.results) == 1 else None
         if layout is None or layout.results[0] is None:
             continue
-        found = _product(op, known) if op.name == _PRODUCT else _computed(op, parts, layout.results[0], narrowest)
+        found = _computed(op, parts, layout.results[0], narrowest) or _source(op, known, layout.results[0])
         if found is not None:
+            if narrowest == 2 and found.element == "f32" and not found.rounded and _becomes_fp8(found.value):
+                found.summed_as = reductions or "f16"
             parts[found.value] = found
             for part in found.inputs:
                 part.read = True
     return list(parts.values())
 
 
-def _product(op: ir.Operation, known: Propagated) -> _Part | None:
-    """A product whose contracting dimensions are cut, in the same way on both sides."""
-    layout = known.layouts[op.results[0]]
-    lhs, rhs = layout.operands
-    (result,) = layout.results
-    if lhs is None or rhs is None or result is None or tensor_info(op.results[0].type).element not in _BYTES:
-        return None
-    numbers = _contracting(op)
-    cut = [lhs[d] for d in numbers[0]]
-    axes = frozenset(axis for each in cut for axis in each)
-    if not axes or cut != [rhs[d] for d in numbers[1]]:
-        return None
-    for value, own in zip((*op.operands, op.results[0]), (lhs, rhs, result), strict=True):
-        parts = [math.prod(known.sizes[axis] for axis in each) for each in own]
-        if any(size % count for size, count in zip(tensor_info(value.type).shape, parts, strict=True)):
-            return None  # the partitioner pads
-    return _Part(op.results[0], result, axes, operands=(lhs, rhs))
-
-
-def _contracting(op: ir.Operation) -> tuple[list[int], list[int]]:
-    """The contracting dimensions of both sides of a product."""
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    return list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)
+def _source(op: ir.Operation, known: Propagated, layout: Axes) -> _Part | None:
+    found = device_sum(op, known)
+    return None if found is None else _Part(op.results[0], layout, found.axes, operands=found.operands)
 
 
 def _computed(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narrowest: int) -> _Part | None:
     """What is computed of parts by an operation that commutes with their sum, and of which nothing else is."""
+    if len(op.results) != 1:
+        return None
     inputs = tuple(parts[x] for x in op.operands if x in parts)
     if not inputs or any(len(list(part.value.uses)) != 1 for part in inputs):
         return None
     element = tensor_info(op.results[0].type).element
-    if _BYTES.get(element, 0) < narrowest:
+    if BYTES.get(element, 0) < narrowest:
         return None
     found = _Part(op.results[0], layout, inputs[0].axes, inputs)
-    if op.name in _UNARY or op.name == "stablehlo.convert":
+    if op.name in _UNARY:
         return found
+    if op.name == "stablehlo.reshape":
+        return found if _without_ones(inputs[0]) == _without_ones(found) else None
+    if op.name == REDUCTION:
+        cut = [inputs[0].layout[int(d)] for d in ir.DenseI64ArrayAttr(op.attributes["dimensions"])]
+        return found if not any(cut) and is_sum(op) else None
     if op.name in _SUMS and len(inputs) == 2:
         return found if inputs[0].axes == inputs[1].axes else None
     if op.name == "stablehlo.multiply" and len(inputs) == 1:
@@ -159,6 +156,24 @@ def _computed(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narr
     if op.name == "stablehlo.divide" and len(inputs) == 1 and op.operands[0] == inputs[0].value:
         return found if _is_number(op.operands[1]) else None
     return None
+
+
+def _without_ones(part: _Part) -> list[tuple[int, tuple[str, ...]]]:
+    """Sizes of dimensions of more than one element, and how they are cut but along the axes of the parts."""
+    layout = without(part.layout, part.axes)
+    return [each for each in zip(tensor_info(part.value.type).shape, layout, strict=True) if each[0] != 1]
+
+
+def _becomes_fp8(value: ir.Value) -> bool:
+    """Whether a value is rounded to FP8 and used for nothing else, held within the range of it or not."""
+    readers = [use.owner.operation for use in value.uses]
+    if len(readers) == 1 and readers[0].name == "stablehlo.clamp" and readers[0].operands[1] == value:
+        return all(map(_is_number, (readers[0].operands[0], readers[0].operands[2]))) and _becomes_fp8(
+            readers[0].results[0]
+        )
+    return bool(readers) and all(
+        op.name == "stablehlo.convert" and tensor_info(op.results[0].type).element.startswith("f8") for op in readers
+    )
 
 
 def _is_number(value: ir.Value) -> bool:
@@ -173,24 +188,30 @@ def _is_number(value: ir.Value) -> bool:
 
 def _cheapest(part: _Part) -> tuple[int, list[_Part]]:
     """The fewest bytes in which a part can be summed over devices, and the values that are summed for it."""
-    here = tensor_info(part.value.type).size * _BYTES[part.element]
     if not part.inputs:
-        return here, [part]
+        return part.size, [part]
     below = [_cheapest(each) for each in part.inputs]
     apart = sum(size for size, _ in below)
-    return (here, [part]) if here <= apart else (apart, [end for _, ends in below for end in ends])
+    return (part.size, [part]) if part.size <= apart else (apart, [end for _, ends in below for end in ends])
+
+
+def _is_worth_it(end: _Part) -> bool:
+    """Whether a sum saves what the partitioner would do: of products, which it sums one by one; of others, bytes."""
+    products = [source for source in end.sources if source.value.owner.operation.name == PRODUCT]
+    wide = sum(tensor_info(source.value.type).size * BYTES[source.element] for source in end.sources)
+    return bool(end.inputs and products) or end.size < wide
 
 
 def _sum(end: _Part, known: Propagated) -> None:
     """Keep what a value is computed of apart, and sum it over the devices."""
     exponent = 0
-    if any(part.element == "f16" for part in end.members()):
-        terms = end.products * math.prod(known.sizes[axis] for axis in end.axes)
+    if end.summed_as == "f16" or any(part.element == "f16" for part in end.members()):
+        terms = len(end.sources) * math.prod(known.sizes[axis] for axis in end.axes)
         exponent = math.ceil(math.log2(terms))
     uses = [(use.owner.operation, use.operand_number) for use in end.value.uses]
     for part in list(end.members()):
         op = part.value.owner.operation
-        apart = known.sharding(_without(part.layout, end.axes), sorted(end.axes))
+        apart = known.sharding(without(part.layout, end.axes), sorted(end.axes))
         lay_out(op, apart)
         for i, own in enumerate(part.operands):
             op.operands[i] = constrain(op.operands[i], known.sharding(own), ir.InsertionPoint(op))
@@ -207,12 +228,32 @@ def _sum(end: _Part, known: Propagated) -> None:
                 _replace(part.value, _divided(part.value, exponent, part, end, known, after))
     last = end.value.owner.operation
     with last.location:
-        whole = constrain(end.value, known.sharding(end.layout), ir.InsertionPoint.after(last))
-        if exponent:
-            with ir.InsertionPoint.after(whole.owner.operation):
+        value = _narrowed(end, exponent, known, ir.InsertionPoint.after(last)) if end.summed_as else end.value
+        whole = constrain(value, known.sharding(end.layout), ir.InsertionPoint.after(value.owner.operation))
+        with ir.InsertionPoint.after(whole.owner.operation):
+            whole = emit.convert(whole, end.element)
+            if exponent:
                 whole = _times(whole, exponent)
     for user, index in uses:
         user.operands[index] = whole
+
+
+def _narrowed(end: _Part, exponent: int, known: Propagated, ip: ir.InsertionPoint) -> ir.Value:
+    """Parts in the type that they are summed in, held within its range."""
+    apart = known.sharding(without(end.layout, end.axes), sorted(end.axes))
+    with ip:
+        values = [end.value]
+        if exponent:
+            values.append(_times(values[-1], -exponent))
+        number = emit.tensor_type((), end.element)
+        largest_exponent, _, digits = FLOAT_RANGE[end.summed_as]
+        largest = (2 - 2.0**-digits) * 2.0**largest_exponent
+        bounds = emit.splat(number, -largest), emit.splat(number, largest)
+        values.append(emit.op("clamp", end.value.type, bounds[0], values[-1], bounds[1]))
+        values.append(emit.convert(values[-1], end.summed_as))
+    for value in values[1:]:
+        lay_out(value.owner.operation, apart)
+    return values[-1]
 
 
 def _divided(
@@ -221,7 +262,7 @@ def _divided(
     """The value of a part divided by 2^exponent, in parts as it is."""
     with ip:
         result = _times(value, -exponent)
-    lay_out(result.owner.operation, known.sharding(_without(part.layout, end.axes), sorted(end.axes)))
+    lay_out(result.owner.operation, known.sharding(without(part.layout, end.axes), sorted(end.axes)))
     return result
 
 
@@ -233,7 +274,3 @@ def _replace(value: ir.Value, new: ir.Value) -> None:
     for use in list(value.uses):
         if use.owner.operation != new.owner.operation:
             use.owner.operation.operands[use.operand_number] = new
-
-
-def _without(layout: Axes, axes: frozenset[str]) -> Axes:
-    return tuple(tuple(axis for axis in each if axis not in axes) for each in layout)

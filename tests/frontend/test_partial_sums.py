@@ -95,3 +95,71 @@ def test_parts_are_divided_once(size):
             got, expected = np.asarray(step(*arguments), np.float32), np.asarray(program(x, h, w, v))
             assert np.abs(got - expected).max() <= 4e-3 * np.abs(expected).max()
     """)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp16", 2e-3), ("fp8", 2e-2)])
+def test_gradients_of_embeddings_and_biases(precision, tolerance):
+    """Scatters and reductions over rows that are cut: summed where they are rounded, as on one device."""
+    run(f"""
+    rng = np.random.default_rng(0)
+    normal = lambda *shape: np.float32(rng.standard_normal(shape))
+    def step(p, tokens):
+        def loss(p):
+            h = jnp.tanh(p["e"][tokens] @ p["w"] + p["b"])
+            return jnp.mean(h**2)
+        return jax.tree.map(lambda a, g: a - g, p, jax.grad(loss)(p))
+    p = {{"e": normal(64, 32), "w": normal(32, 16) / 5, "b": normal(16)}}
+    tokens = rng.integers(0, 64, 256).astype(np.int32)
+    single = sc.scalify(step, precision={precision!r})
+    state, _ = single.stored(sc.as_scaled_array(p), tokens)
+    expected = single(state, tokens)
+    for spec in (P(), P("i")):  # data parallel, ZeRO-3
+        specs = dict.fromkeys(p, NamedSharding(mesh, spec))
+        sharded = sc.scalify(step, precision={precision!r}, in_shardings=(specs, NamedSharding(mesh, P("i"))),
+                             out_shardings=specs)
+        if spec == P():
+            text = sharded.lower(state, tokens).as_text()
+            assert 'unreduced={{"i"}}> : tensor<64x32xf16>' in text
+            # fp16 does not round a bias's gradient.
+            assert ('unreduced={{"i"}}> : tensor<16xf16>' in text) == ({precision!r} == "fp8")
+        got = sharded(state, tokens)
+        for name in p:
+            change = np.asarray(expected[name], np.float64) - p[name]
+            error = np.asarray(got[name], np.float64) - np.asarray(expected[name], np.float64)
+            assert np.sqrt(np.mean(error**2)) <= {tolerance} * np.sqrt(np.mean(change**2)), name
+    """)
+
+
+def test_parts_that_f16_has_not_are_held_at_its_largest_number():
+    """What becomes FP8 is summed in f16: sums that FP8 has are right, and larger ones are its largest number."""
+    run("""
+    from scalify_hlo.bindings import ir
+    from scalify_hlo.passes.partial_sums import PartialSums
+    from scalify_hlo.bindings import make_context
+    from scalify_hlo.execution import xla
+    text = '''
+    module @step attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+      sdy.mesh @mesh = <["i"=4]>
+      func.func public @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}, {}]>}) -> tensor<4xf32> {
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %low = stablehlo.constant dense<-57344.0> : tensor<f32>
+        %high = stablehlo.constant dense<57344.0> : tensor<f32>
+        %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+            : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+        %held = stablehlo.clamp %low, %sum, %high : (tensor<f32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+        %f8 = stablehlo.convert %held : (tensor<4xf32>) -> tensor<4xf8E5M2>
+        %y = stablehlo.convert %f8 : (tensor<4xf8E5M2>) -> tensor<4xf32>
+        return %y : tensor<4xf32>
+      }
+    }'''
+    big = np.float32(2.0**18)  # f16 has up to 2**16, of which 4 devices sum 2**18
+    x = np.zeros((8, 4), np.float32)
+    x[0], x[2], x[4], x[6] = [big, big, 1, -big], [3 - big, 0, 2, 0], [0, -big, 3, 0], [0, 0.25, 4, 0]
+    with make_context():
+        module = ir.Module.parse(text)
+        PartialSums().apply(module, [])
+        assert "tensor<4xf16>" in str(module)
+        (y,) = xla.compile(module)([x])
+    np.testing.assert_array_equal(y[1:], [0.25, 10, -57344])
+    np.testing.assert_allclose(y[0], 0, atol=128)  # f16's distance of numbers at 2**16, four times
+    """)
