@@ -3,12 +3,16 @@
 `jit(step)/jvp()/dot_general` is a forward operation of a differentiated function and
 `jit(step)/transpose(jvp())/dot_general` a backward one. Inside a private function names are relative to the
 call, and what `jax.checkpoint` recomputes during the backward pass has `rematted_computation` in its name.
+Of nested derivatives the outermost stands first.
 """
 
 import enum
+import re
 
 from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.bindings import ir
+
+_DERIVATIVE = re.compile(r"\b(?:transpose|jvp)\(")
 
 
 class Direction(enum.Enum):
@@ -72,9 +76,12 @@ class NameStacks:
 
 
 def direction_of(name: str) -> Direction:
-    """The side of differentiation that a name stack tells."""
-    if "transpose(" in name and "rematted_computation" not in name:
-        return Direction.BACKWARD
-    if "jvp(" in name:
-        return Direction.FORWARD
-    return Direction.OUTSIDE
+    """The side of differentiation that a name stack tells: of the outermost, where a derivative is differentiated.
+
+    # jvp(transpose(jvp(u))): a derivative of u that the loss is computed from is a value of the forward pass
+    """
+    outermost = _DERIVATIVE.search(name)
+    if outermost is None:
+        return Direction.OUTSIDE
+    recomputed = "rematted_computation" in name
+    return Direction.FORWARD if outermost[0] == "jvp(" or recomputed else Direction.BACKWARD

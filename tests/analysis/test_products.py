@@ -2,6 +2,8 @@
 
 import collections
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
@@ -97,3 +99,21 @@ def test_products_with_a_shared_input_are_not_taken_for_backward_ones() -> None:
       return %s : tensor<8x8xf32>
     }"""
     assert [p.kind for p in classify(text)] == ["forward"] * 3
+
+
+def test_a_derivative_that_the_loss_is_computed_from_is_forward() -> None:
+    def energy(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.tanh(jnp.tanh(x @ w) @ w) @ v)
+
+    def loss(w: jax.Array, v: jax.Array, x: jax.Array) -> jax.Array:
+        force: jax.Array = jax.grad(energy)(x, w, v)
+        return jnp.mean(jnp.square(force))
+
+    w, v, x = jnp.ones((8, 8)), jnp.ones((8, 4)), jnp.ones((16, 8))
+    text = jax.jit(jax.grad(loss)).lower(w, v, x).as_text(debug_info=True)
+    products = classify(text)
+    values = [p for p in products if "/jvp(" in p.name]
+    assert [p.kind for p in values if "transpose(" in p.name] == ["forward"] * 3
+    assert not any(p.lhs.is_gradient or p.rhs.is_gradient for p in values)
+    assert {p.kind for p in products if "/transpose(" in p.name} >= {"backward"}
+    assert any(p.role == "gradient of the weight" for p in products)
