@@ -10,7 +10,7 @@ from scalify_hlo.bindings import ir, sdy
 from scalify_hlo.module.carriers import LAYOUTS, SHARDING, sharding_of
 from scalify_hlo.module.constants import CONSTANT, splat_number
 from scalify_hlo.passes.emission import with_element
-from scalify_hlo.types import FLOAT_RANGE, tensor_info
+from scalify_hlo.types import FLOAT_RANGE, LARGEST, tensor_info
 
 WIDE = "f32"
 
@@ -67,11 +67,11 @@ class Held:
 
 
 def fits(number: float, element: str) -> bool:
-    """Whether a number is zero, infinite, NaN or in the normal range of a float type."""
+    """Whether a number is zero, infinite, NaN or in the normal range of a float type: it remains finite there."""
     if number == 0 or not np.isfinite(number):
         return True
-    high, low, _ = FLOAT_RANGE[element]
-    return 2.0**low <= abs(number) < 2.0 ** (high + 1)
+    high, low, mantissa = FLOAT_RANGE[element]
+    return 2.0**low <= abs(number) <= LARGEST.get(element, 2.0**high * (2 - 2.0**-mantissa))
 
 
 def is_far(held: Held) -> bool:

@@ -532,6 +532,10 @@ def _shrinks(op: ir.Operation) -> bool:
     return tensor_info(op.operands[0].type).size >= budget.STATISTIC * tensor_info(op.results[0].type).size
 
 
+# As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
+_AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
+
+
 def _magnitude(op: ir.Operation, operands: Sequence[Held]) -> float:
     """A bound on a value that comes from constants and masks alone; 0 where there is none to be had cheaply."""
     if any(held.from_model for held in operands):
@@ -542,7 +546,7 @@ def _magnitude(op: ir.Operation, operands: Sequence[Held]) -> float:
             return sizes[0] * sizes[1] if len(sizes) == 2 else 0.0
         case "stablehlo.add" | "stablehlo.subtract":
             return sum(sizes)
-        case name if name in kinds.MOVEMENT or name in kinds.MERGING or name in ("stablehlo.negate", "stablehlo.abs"):
+        case name if name in kinds.MOVEMENT or name in kinds.MERGING or name in _AS_LARGE:
             return max(sizes, default=0.0)
         case _:
             return 0.0
