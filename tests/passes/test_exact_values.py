@@ -12,11 +12,10 @@ import pytest
 
 import scalify_hlo as sc
 
-_RNG = np.random.default_rng(0)
 
-
-def _normal(*shape: int) -> np.ndarray:
-    return _RNG.standard_normal(shape).astype(np.float32)
+def _normal(*shape: int, seed: int = 0) -> np.ndarray:
+    """Of a generator of its own: the numbers are the same whatever ran before."""
+    return np.random.default_rng((seed, *shape)).standard_normal(shape).astype(np.float32)
 
 
 def _attention_by_blocks(start: float) -> Callable[..., jax.Array]:
@@ -65,9 +64,9 @@ def _check(fun: Callable[..., jax.Array], arguments: tuple[np.ndarray, ...], pre
 
 @pytest.mark.parametrize("start", [float(np.finfo(np.float32).min), -1e30, -1e9, -np.inf])
 def test_running_maximum_that_starts_far_below(start: float) -> None:
-    _check(_attention_by_blocks(start), (_normal(8, 16), _normal(3, 8, 16), _normal(3, 8, 16)), "fp16")
+    _check(_attention_by_blocks(start), (_normal(8, 16), _normal(3, 8, 16), _normal(3, 8, 16, seed=1)), "fp16")
     if start > -np.inf:  # -inf - -inf is NaN in f32 too
-        _check(_decaying_average(start), (-np.exp(_normal(12)), _normal(8, 12), _normal(8, 12)), "fp16")
+        _check(_decaying_average(start), (-np.exp(_normal(12)), _normal(8, 12), _normal(8, 12, seed=1)), "fp16")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ def _attention(how: str, mask: float, q: jax.Array, k: jax.Array, v: jax.Array) 
     rows = jnp.arange(q.shape[0])[:, None]
     seen = (rows > 1) & (rows >= jnp.arange(k.shape[0]))
     logits = q @ k.T
-    masked = jnp.where(seen, logits, mask) if how == CALLED else jax.lax.select(seen, logits, jnp.full_like(logits, mask))
+    masked = jnp.where(seen, logits, mask)
+    if how == CHOSEN:
+        masked = jax.lax.select(seen, logits, jnp.full_like(logits, mask))
     return jax.nn.softmax(masked, axis=-1) @ v
 
 
