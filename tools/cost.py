@@ -59,7 +59,7 @@ def main(
     program = read_program(input_path)
     from scalify_hlo.aot.compiler import check_available
     from scalify_hlo.aot.cost import measure_cost
-    from scalify_hlo.aot.cost_difference import Difference, compare_costs, difference
+    from scalify_hlo.aot.cost_difference import Difference, compare_costs, difference, measure_with_sources
     from scalify_hlo.passes.cast import Cast
     from scalify_hlo.passes.pipeline import Pipeline
     from scalify_hlo.passes.precision_pipeline import precision_pipeline
@@ -70,7 +70,7 @@ def main(
     stages = Stages("scalify-cost")
     found: Difference | None = None
     if options.only:
-        costs = [stages.run("compiling", lambda: measure_cost(module, options.target).cost)]
+        costs = [stages.run("compiling", lambda: measure_with_sources(module, options.target).cost)]
     else:
         bf16 = Pipeline((Cast(precision="bf16"),)) if options.baseline == "bf16" else None
         if rewritten_path is not None:
@@ -100,10 +100,17 @@ def _runner(pipeline: Any) -> Callable[[Any], None]:
     return lambda module: pipeline.run(module, [])
 
 
+_BETWEEN = "between devices"
+
+
 def table(costs: list[Any], found: Any, shown: int) -> str:
-    """The report for a terminal: one line for each quantity, then the extra kernels by cause."""
+    """The report for a terminal: one line for each quantity, then collectives, and the extra kernels by cause."""
+    from scalify_hlo.aot.collectives import table as collective_table
+
     rows = [("", "original", "rewritten", "ratio")[: 1 + len(costs) + (len(costs) > 1)]]
     for name, value in _quantities(costs[0]).items():
+        if name == _BETWEEN and not any(cost.collectives for cost in costs):
+            continue
         cells = [name, *(_quantities(cost)[name][1] for cost in costs)]
         if len(costs) > 1:
             before, after = value[0], _quantities(costs[1])[name][0]
@@ -116,6 +123,9 @@ def table(costs: list[Any], found: Any, shown: int) -> str:
              strict=True))]).rstrip() for row in rows]  # fmt: skip
     if costs[0].step is not None:
         lines += ["", f"assumed: {costs[0].step.assumptions}"]
+    for name, cost in zip(("original", "rewritten") if len(costs) > 1 else ("",), costs, strict=True):
+        if cost.collectives:
+            lines += ["", *([f"collectives, {name}"] if name else []), *collective_table(cost.collectives)]
     if found is not None and found.extra:
         lines += ["", f"extra kernels: {sum(found.causes().values())} (and {found.removed} of the original's are gone)"]
         lines += [f"  {number:6}  {cause}" for cause, number in found.causes().items()]
@@ -130,6 +140,8 @@ def table(costs: list[Any], found: Any, shown: int) -> str:
 
 def _quantities(cost: Any) -> dict[str, tuple[float, str]]:
     """What is compared: the number, and as it is printed."""
+    from scalify_hlo.aot.collectives import total
+
     memory = cost.memory
     numbers: dict[str, tuple[float, str]] = {
         "kernels": (cost.kernels, f"{cost.kernels:,}"),
@@ -139,6 +151,7 @@ def _quantities(cost: Any) -> dict[str, tuple[float, str]]:
         "matrix products": (cost.gemms, f"{cost.gemms:,}"),
         "  of them FP8": (cost.fp8_gemms, f"{cost.fp8_gemms:,}"),
         "read and written": (cost.bytes_accessed, _bytes(cost.bytes_accessed)),
+        _BETWEEN: (total(cost.collectives), _bytes(total(cost.collectives))),
         "temporary memory": (memory.temporary, _bytes(memory.temporary)),
         "peak memory": (memory.peak, _bytes(memory.peak)),
         "compile time, CPU": (cost.compile_cpu_seconds, f"{cost.compile_cpu_seconds:.1f} s"),

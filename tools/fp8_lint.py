@@ -76,6 +76,8 @@ def main(input_path: str, options: LintOptions, json_path: str | None) -> int:
 
 def table(result: Any) -> str:
     """The report for a terminal: one line for each product, then what the program costs."""
+    from scalify_hlo.aot.collectives import table as collective_table
+
     rows = [("#", "FP8", "role", "operands", "weight", "source", "why not")]
     for p in result.products:
         mark = "yes" if p.verdict == "fp8 gemm" else "-" if p.verdict == "removed" else "NO"
@@ -93,11 +95,7 @@ def table(result: Any) -> str:
         f"({_mebibytes(memory.aliased)} shared), {_mebibytes(memory.temporary)} temporary",
     ]
     if result.collectives:
-        lines += ["", "times      bytes  tensors  collective, source"]
-        lines += [f"{c.times:5}  {c.size:9}  {c.tensors:7}  {c.kind} {c.element}  {c.source}".rstrip()
-                  for c in result.collectives]  # fmt: skip
-        moved = sum(c.size * c.times for c in result.collectives)
-        lines.append(f"{moved:,} bytes between devices, per device and execution")
+        lines += ["", *collective_table(result.collectives)]
     return "\n".join(lines)
 
 

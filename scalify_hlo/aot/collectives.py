@@ -22,7 +22,7 @@ class Collective:
 
     kind: HLO's name. element: HLO's element type. tensors: how many XLA has put together in it. size: bytes of its
     payload per device in one execution of it: the summed, permuted or gathered tensors whole. times: executions in one
-    of the program. source: file position of the operation that it is for; empty where XLA does not say.
+    of the program. source: file position of the operation that it is for, or its name; empty where XLA does not say.
     """
 
     kind: str
@@ -58,7 +58,7 @@ def collectives(program: Program, sources: Sequence[str] = ()) -> tuple[Collecti
         for element, dims in moved:
             shapes.setdefault(element, []).append(size_in_bytes(element, dims))
         marks = [int(mark) for mark in _MARK.findall(instruction.op_name)]
-        source = next((sources[mark] for mark in marks if mark < len(sources)), "")
+        source = next((sources[mark] for mark in marks if mark < len(sources)), _MARK.sub("", instruction.op_name))
         found += [Collective(kind, e, len(sizes), sum(sizes), times, source) for e, sizes in shapes.items()]
     return tuple(found)
 
@@ -71,6 +71,13 @@ def wide(found: Sequence[Collective], bits: int) -> list[Collective]:
 def total(found: Sequence[Collective]) -> int:
     """Bytes per device in one execution of the program."""
     return sum(each.size * each.times for each in found)
+
+
+def table(found: Sequence[Collective]) -> list[str]:
+    """Lines for a terminal: one for each collective, and their sum."""
+    lines = ["times      bytes  tensors  collective, source"]
+    lines += [f"{c.times:5}  {c.size:9}  {c.tensors:7}  {c.kind} {c.element}  {c.source}".rstrip() for c in found]
+    return [*lines, f"{total(found):,} bytes between devices, per device and execution"]
 
 
 def _kind(instruction: Instruction) -> str:

@@ -7,8 +7,10 @@ without the GPU. Only the estimate of the time rests on assumptions; see `scalif
 import dataclasses
 import math
 import time
+from collections.abc import Sequence
 from typing import Literal
 
+from scalify_hlo.aot.collectives import Collective, collectives
 from scalify_hlo.aot.compiler import CompiledProgram, Memory, compile_for
 from scalify_hlo.aot.hlo_text import Instruction, Program, parse
 from scalify_hlo.aot.products import is_gemm, product_flops
@@ -49,6 +51,7 @@ class Cost:
     bytes_accessed: what the kernels read and write. fp8_gemms, gemms: library calls and generated products; the
     first are among the second. flops: of matrix products, by the element type that they multiply in.
     compile_cpu_seconds: of all threads of the compiler. step: the estimate; None where nothing is assumed (cpu).
+    collectives: what a partitioned program moves between devices; the estimate counts none of it.
     """
 
     target: str
@@ -65,6 +68,7 @@ class Cost:
     compile_seconds: float
     compile_cpu_seconds: float
     step: Roofline | None
+    collectives: tuple[Collective, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,9 +79,10 @@ class MeasuredProgram:
     kernels: tuple[Kernel, ...]
 
 
-def measure_cost(module: ir.Module, target: str) -> MeasuredProgram:
+def measure_cost(module: ir.Module, target: str, sources: Sequence[str] = ()) -> MeasuredProgram:
     """Compile `module` (left unchanged) for a GPU by name, or "cpu" for this machine's, and read off what it costs.
 
+    sources: where operations come from, by the numbers that `mark_operations` gave them.
     Raises ScalifyError; see `compile_for` and `scalify_hlo.execution.xla.compile`.
     """
     start = time.process_time()
@@ -87,10 +92,12 @@ def measure_cost(module: ir.Module, target: str) -> MeasuredProgram:
     else:
         compiled: CompiledProgram = compile_for(module, gpu(target))
         seconds, text, memory = compiled.seconds, compiled.text, compiled.memory
-    return read_cost(text, memory, target, seconds, time.process_time() - start)
+    return read_cost(text, memory, target, seconds, time.process_time() - start, sources)
 
 
-def read_cost(text: str, memory: Memory, target: str, seconds: float, cpu_seconds: float) -> MeasuredProgram:
+def read_cost(
+    text: str, memory: Memory, target: str, seconds: float, cpu_seconds: float, sources: Sequence[str] = ()
+) -> MeasuredProgram:
     """The cost of a program whose optimised HLO is `text`."""
     program = parse(text)
     kernels = tuple(_kernel(program, *each) for each in program.kernels())
@@ -117,6 +124,7 @@ def read_cost(text: str, memory: Memory, target: str, seconds: float, cpu_second
         compile_seconds=seconds,
         compile_cpu_seconds=cpu_seconds,
         step=None if target == "cpu" else estimate(kernels, target),
+        collectives=collectives(program, sources),
     )
     return MeasuredProgram(cost, kernels)
 

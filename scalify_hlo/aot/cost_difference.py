@@ -68,7 +68,15 @@ def compare_costs(
         if baseline is not None:
             baseline(first)
         rewrite(second)
-        return difference(measure_cost(first, target), measure_cost(second, target), sources)
+        costs = [measure_cost(each, target, sources) for each in (first, second)]
+        return difference(costs[0], costs[1], sources)
+
+
+def measure_with_sources(module: ir.Module, target: str) -> MeasuredProgram:
+    """The cost of `module` (left unchanged), its collectives with their sources. Raises ScalifyError."""
+    with module.context, ir.Location.unknown(module.context):
+        marked = clone(module)
+        return measure_cost(marked, target, mark_operations(marked))
 
 
 def difference(original: MeasuredProgram, rewritten: MeasuredProgram, sources: list[str]) -> Difference:

@@ -1,7 +1,9 @@
 """What small steps move between 8 H200, to the byte, as compiled ahead of time: rewritten, and as bf16 programs."""
 
+import dataclasses
 import functools
 import pathlib
+from fractions import Fraction
 from typing import Any
 
 import jax
@@ -10,13 +12,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from scalify_hlo.tools.cost import main as cost_main
+from scalify_hlo.tools.cost import table as cost_table
 from scalify_hlo.tools.fp8_lint import main
 
 from scalify_hlo.aot.collectives import Collective, collectives, total, wide
 from scalify_hlo.aot.compiler import compile_for
+from scalify_hlo.aot.cost import read_cost
 from scalify_hlo.aot.hlo_text import parse
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.execution.memory import Memory
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from tests.aot.extra import needs_compiler
 
@@ -50,7 +56,30 @@ def test_collectives_have_kinds_bytes_and_sources() -> None:
     assert not wide(collectives(parse(TEXT)), 8) and total(large) == 3 * 8192  # small ones are statistics
 
 
+def test_the_cost_has_collectives() -> None:
+    cost = read_cost(TEXT, Memory(0, 0, 0, 0), "h200", 0.0, 0.0, ["a.py:1", "a.py:2"]).cost
+    assert total(cost.collectives) == 320
+    alone = cost_table([cost], None, 0)
+    assert "between devices" in alone and "    1        128        1  all-reduce f32  a.py:2" in alone
+    both = cost_table([dataclasses.replace(cost, collectives=()), cost], None, 0).splitlines()
+    assert [line.split()[2:] for line in both if line.startswith("between devices")] == [["0", "B", "320", "B"]]
+    none = cost_table([dataclasses.replace(cost, collectives=())], None, 0)
+    assert "between devices" not in none
+
+
+MESHES = {"two_by_four": AbstractMesh((2, 4), ("d", "i"))}
 MESH = AbstractMesh((8,), ("i",))
+# Where the two weights of a layer are cut, its input, and its hidden units.
+STRATEGIES: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "data": ((), (), ("i",), ("i",)),
+    "tensor": ((None, "i"), ("i",), (), (None, "i")),
+    "sequence": ((None, "i"), ("i",), ("i",), (None, "i")),
+    "zero": (("i",), ("i",), ("i",), ("i",)),
+    "two_by_four": ((None, "i"), ("i",), ("d",), ("d", "i")),
+}
+# Weights are gathered in FP8, but the last layer's; activations and their gradients are, where they are cut between
+# layers: of the bf16 program's bytes.
+FP8_GATHERS = {"zero": Fraction(13, 16), "sequence": Fraction(11, 14)}
 WIDTH, HIDDEN, BATCH = 128, 256, 64
 
 
@@ -67,18 +96,14 @@ def _step(w: Any, x: jax.Array, dtype: Any, rows: Any) -> Any:
 
 @functools.cache
 def lowered(strategy: str, dtype: str) -> str:
-    def array(shape: tuple[int, ...], *spec: Any) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct(shape, np.float32, sharding=NamedSharding(MESH, PartitionSpec(*spec)))
+    mesh = MESHES.get(strategy, MESH)
 
-    specs: dict[str, tuple[tuple[Any, ...], ...]] = {
-        "data": ((), (), ("i",)),
-        "tensor": ((None, "i"), ("i",), ()),
-        "zero": (("i",), ("i",), ("i",)),
-    }
-    a, b, x = specs[strategy]
+    def array(shape: tuple[int, ...], *spec: Any) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(shape, np.float32, sharding=NamedSharding(mesh, PartitionSpec(*spec)))
+
+    a, b, x, hidden = STRATEGIES[strategy]
     w = [(array((WIDTH, HIDDEN), *a), array((HIDDEN, WIDTH), *b))] * 2
-    hidden = (None, "i") if strategy == "tensor" else ("i",)
-    rows = [NamedSharding(MESH, PartitionSpec(*spec)) for spec in (hidden, x)]
+    rows = [NamedSharding(mesh, PartitionSpec(*spec)) for spec in (hidden, x)]
     step = jax.jit(functools.partial(_step, dtype=jnp.dtype(dtype), rows=rows))
     return step.trace(w, array((BATCH, WIDTH), *x)).lower(lowering_platforms=("cuda",)).as_text()
 
@@ -99,7 +124,7 @@ def moved(strategy: str, precision: str | None, dtype: str = "float32") -> tuple
 
 
 @needs_compiler
-@pytest.mark.parametrize("strategy", ["data", "tensor", "zero"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_more_bytes_than_the_original_and_the_bf16_program(strategy: str) -> None:
     original, narrow = moved(strategy, None), moved(strategy, None, "bfloat16")
     assert narrow[1] * 2 == original[1]
@@ -107,18 +132,20 @@ def test_no_more_bytes_than_the_original_and_the_bf16_program(strategy: str) -> 
     assert moved(strategy, "bf16") == narrow
     for precision in ("fp16", "fp8"):
         sizes, size = moved(strategy, precision)
-        # Weights are gathered in FP8, but the last layer's.
-        assert size == (narrow[1] * 13 // 16 if (strategy, precision) == ("zero", "fp8") else narrow[1]), sizes
-        assert all(element in ("f16", "f8e4m3fn") for _, element in sizes)
+        of_bf16 = FP8_GATHERS.get(strategy, Fraction(1)) if precision == "fp8" else 1
+        assert size == narrow[1] * of_bf16, sizes
+        assert all(element in ("f16", "f8e4m3fn", "f8e5m2") for _, element in sizes)
 
 
 @needs_compiler
-def test_the_lint_lists_collectives_and_forbids_wide_ones(tmp_path: pathlib.Path) -> None:
+def test_the_commands_list_collectives_and_the_lint_forbids_wide_ones(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "step.mlir"
     path.write_text(lowered("data", "bfloat16"))
     passed = CliRunner().invoke(main, [str(path), "--forbid-wide-collectives=f16"])
     assert passed.exit_code == 0 and "all-reduce bf16" in passed.output
     assert "262,144 bytes between devices" in passed.output
+    cost = CliRunner().invoke(cost_main, [str(path), "--only", "--target=h200"])
+    assert cost.exit_code == 0 and "262,144 bytes between devices" in cost.output
     path.write_text(lowered("data", "float32"))
     refused = CliRunner().invoke(main, [str(path), "--forbid-wide-collectives=f16"])
     assert refused.exit_code == 1 and "wider than f16" in refused.output
