@@ -22,6 +22,7 @@ from scalify_hlo.frontend.lowering import lower_to_function
 from scalify_hlo.module.carriers import SHARDING, declared_sharding
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, replica_groups
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.widen_dots import WidenDots
 from scalify_hlo.precision import PrecisionPolicy
 
@@ -96,6 +97,8 @@ def rewritten_module(
         sum_parts(module, interface, known.shardings)
     if tuple(ctx.module_context.platforms) == ("cpu",):
         WidenDots().apply(module, [])
+    elif devices_of(ctx) == 1:
+        FP8Results().apply(module, [])
     return module
 
 
@@ -123,7 +126,8 @@ def sum_parts(module: Any, interface: Interface, shardings: Sequence[Any]) -> No
     )  # fmt: skip
     told: list[Diagnostic] = []
     for each in passes_for_devices(interface.precision):
-        each.apply(module, told)
+        if not isinstance(each, FP8Results):  # the module does not say that it is partitioned
+            each.apply(module, told)
     if given is None:
         del main.attributes["arg_attrs"]
     else:

@@ -8,6 +8,7 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fold_scales import FoldScales
 from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.partial_sums import PartialSums
@@ -24,6 +25,7 @@ __all__ = [
     "Cast",
     "EmbedWeights",
     "FP8Dots",
+    "FP8Results",
     "FoldScales",
     "Instrument",
     "LiftWeights",
@@ -50,6 +52,7 @@ PASSES: dict[str, type[Pass]] = {
         EmbedWeights,
         PinScales,
         PartialSums,
+        FP8Results,
         FoldScales,
         WidenDots,
         Instrument,

@@ -4,7 +4,8 @@ Operands of forward products become E4M3; in a backward product the gradient bec
 weight E4M3 (paper, section 5 and algorithm 3; Micikevicius et al., 2022). Each operand is clamped to the
 format's largest finite value and then converted, so that an outlier saturates where a bare conversion to E4M3
 would give NaN. The product keeps its result type: f8 x f8 accumulates wide on every backend. What is emitted is
-a `dot_general` directly on f8 operands, the form that XLA:GPU turns into an FP8 GEMM most reliably.
+a `dot_general` directly on f8 operands, the form that XLA:GPU turns into an FP8 GEMM most reliably. What
+`scalify-fp8-results` makes of it in training steps is the second most: with cuBLASLt.
 
 Converted by default are the products of linear layers, which are those without batch dimensions. Left alone are
 - products of two activations (attention): their softmax probabilities span many binades below 1, their FLOPs

@@ -11,6 +11,7 @@ from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.option_text import parse_options
 from scalify_hlo.passes.partial_sums import PartialSums
@@ -70,8 +71,10 @@ def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
 
 
 def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
-    """The passes to run after all others on a module that may be partitioned over devices."""
-    return (PartialSums(reductions="" if precision is None else parse_precision(precision).reductions),)
+    """The passes to run after all others, which depend on whether the module is partitioned over devices."""
+    chosen = None if precision is None else parse_precision(precision)
+    sums = PartialSums(reductions="" if chosen is None else chosen.reductions)
+    return (sums, FP8Results()) if chosen is not None and chosen.fp8_products else (sums,)
 
 
 def precision_pipeline(

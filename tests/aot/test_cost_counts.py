@@ -11,6 +11,7 @@ import pytest
 from scalify_hlo import rewrite_module
 from scalify_hlo.aot.cost import Cost, measure_cost
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from tests.aot.extra import needs_compiler
 from tests.test_packed_scales import APART, training_step
 
@@ -95,6 +96,21 @@ def measured(text: str) -> Cost:
 def test_kernels_of_a_step_before_and_after(name: str) -> None:
     text = text_of(name)
     assert (counts(measured(text)), counts(measured(rewrite_module(text)))) == COUNTS[name]
+
+
+# (kernels, scalar kernels and copies, FP8 products, bytes) by precision.
+NARROW_COUNTS = {"fp16": (23, 0, 0, 195944), "fp8": (25, 0, 2, 160264)}
+
+
+@needs_compiler
+@pytest.mark.parametrize("precision", list(NARROW_COUNTS))
+def test_kernels_of_a_step_in_narrow_types(precision: str) -> None:
+    """An FP8 product writes f16 itself, and no scale of an argument is chosen by a kernel of its own."""
+    with make_context():
+        module = ir.Module.parse(text_of("normalised"))
+        precision_pipeline(precision).run(module, [])
+        found = measure_cost(module, "h200")
+    assert (*counts(found.cost), found.cost.fp8_gemms, found.cost.bytes_accessed) == NARROW_COUNTS[precision]
 
 
 @needs_compiler
