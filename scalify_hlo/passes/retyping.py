@@ -30,6 +30,7 @@ from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.exact_values import ExactValues
 from scalify_hlo.passes.held_values import WIDE, Held, fits, iota_size, is_far, splat_value
+from scalify_hlo.passes.loop_statistics import collects_statistics, shrinks
 from scalify_hlo.precision import PrecisionPolicy
 from scalify_hlo.recognition.expansions import Expansion
 from scalify_hlo.types import tensor_info
@@ -264,7 +265,7 @@ class Retyper:
             computed = (self.policy.reductions or natural) if natural != WIDE else WIDE
         elif sums:
             computed = self.policy.accumulation if natural != WIDE else WIDE
-            if op.name in ("stablehlo.reduce", "stablehlo.reduce_window") and _shrinks(op):
+            if op.name in ("stablehlo.reduce", "stablehlo.reduce_window") and shrinks(op):
                 natural = WIDE
         else:
             computed = WIDE if any(held.extreme for held in data) else natural
@@ -362,15 +363,15 @@ class Retyper:
         same = [i for i, v in enumerate(terminator(body).operands) if v == body.arguments[i]]
         handed = {*derived, *same}
         self.exact.hand_on([op.operands[i] for i in handed], [body.arguments[i] for i in handed])
+        statistics = collects_statistics(self.calls, op)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
         self.exact.state.update(body.arguments[i] for i in constant)
         for i, held in self._operands(op).items():
             # A running maximum starts from a stand-in for minus infinity.
             held = dataclasses.replace(held, extreme=held.extreme or is_far(held), versions={})
-            element = elements[i] = self._carried_type(op, i, held)
-            value = self._into_update(held) if element == self.policy.update and self._is_updated(op, i) else (
-                held.read(element)
-            )  # fmt: skip
+            updated = self._is_updated(op, i)
+            element = elements[i] = WIDE if statistics[i] and not updated else self._carried_type(op, i, held)
+            value = self._into_update(held) if element == self.policy.update and updated else held.read(element)
             op.operands[i] = value
             for place in (op.results[i], body.arguments[i], condition.arguments[i]):
                 place.set_type(value.type)
@@ -526,10 +527,6 @@ def _is_read_exactly(op: ir.Operation) -> bool:
     return bool(found) and all(
         reader.name in ("stablehlo.reduce", "stablehlo.reduce_window") and kinds.accumulates(reader) for reader in found
     )
-
-
-def _shrinks(op: ir.Operation) -> bool:
-    return tensor_info(op.operands[0].type).size >= budget.STATISTIC * tensor_info(op.results[0].type).size
 
 
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.

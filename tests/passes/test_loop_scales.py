@@ -12,6 +12,7 @@ import pytest
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.interpreter import interpret
+from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.scales_file import ScalesFile
 from scalify_hlo.module.carried_scales import carried_scales
 from scalify_hlo.passes.fold_scales import FoldScales
@@ -148,7 +149,8 @@ def test_a_served_recurrence_has_no_scale_arithmetic(tmp_path: pathlib.Path) -> 
     assert "stablehlo.while" in str(served) and "scalify.carried" not in str(served)
     assert scale_arithmetic(served) == []
     arrays = [params["gate"], params["in"], params["state"], x]
-    data = [np.asarray(array / number, np.float32) for array, number in zip(arrays, numbers, strict=True)]
+    types = [spec.dtype for spec in entry_signature(served).arguments]  # weights in the type they are computed with
+    data = [np.asarray(array / number, dtype) for array, number, dtype in zip(arrays, numbers, types, strict=True)]
     got, want = xla.compile(served)(data), xla.compile(text)(arrays)
     for a, b in zip(got, want, strict=True):
         assert np.isfinite(a).all() and np.abs(b).max() > 65504

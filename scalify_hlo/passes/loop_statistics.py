@@ -1,0 +1,81 @@
+"""Buffers in which a loop collects statistics, a slice in each iteration, as scans do with what their gradients read.
+
+What is a statistic outside of a loop (a sum over many elements, and what is computed of such sums alone) is one inside.
+"""
+
+from scalify_hlo import budget
+from scalify_hlo.analysis.calls import CallGraph, terminator
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.carriers import carries
+from scalify_hlo.passes import precision_kinds as kinds
+from scalify_hlo.types import tensor_info
+
+# What a float value is computed of; the larger of two wins. Anything else is OTHER.
+CONSTANT, STATISTIC, OTHER = range(3)
+
+
+def shrinks(op: ir.Operation) -> bool:
+    """Whether a reduction is over at least `budget.STATISTIC` elements."""
+    return tensor_info(op.operands[0].type).size >= budget.STATISTIC * tensor_info(op.results[0].type).size
+
+
+def collects_statistics(calls: CallGraph, loop: ir.Operation) -> list[bool]:
+    """Which of the values that a loop (`stablehlo.while`) carries start as constants and take up statistics alone."""
+    found = _Kinds(calls)
+    for operand in loop.operands:
+        found.kinds[operand] = found.kind(operand)
+    return [kind == STATISTIC for kind in found.loop(loop)]
+
+
+class _Kinds:
+    """Classifies the values of blocks in program order."""
+
+    def __init__(self, calls: CallGraph):
+        self.calls = calls
+        self.kinds: dict[ir.Value, int] = {}
+
+    def kind(self, value: ir.Value) -> int:
+        """Of values that were not walked: constants, and broadcasts of them."""
+        found = self.kinds.get(value)
+        if found is not None:
+            return found
+        while isinstance(value, ir.OpResult) and value.owner.operation.name == "stablehlo.broadcast_in_dim":
+            value = value.owner.operation.operands[0]
+        constant = isinstance(value, ir.OpResult) and value.owner.operation.name == "stablehlo.constant"
+        return CONSTANT if constant else OTHER
+
+    def loop(self, op: ir.Operation) -> list[int]:
+        """What a loop carries, after an iteration."""
+        body = op.regions[1].blocks[0]
+        last = terminator(body).operands
+        for operand, argument, returned in zip(op.operands, body.arguments, last, strict=True):
+            kind = self.kind(operand)
+            self.kinds[argument] = kind if kind == CONSTANT or returned == argument else OTHER
+        self._block(body)
+        return [self.kind(value) for value in last]
+
+    def _block(self, block: ir.Block) -> None:
+        for op in block.operations:
+            op = op.operation
+            for result, kind in zip(op.results, self._results(op), strict=True):
+                self.kinds[result] = kind
+
+    def _results(self, op: ir.Operation) -> list[int]:
+        name = op.name
+        if name == "stablehlo.constant":
+            return [CONSTANT]
+        if carries(op):
+            return [self.kind(operand) for operand in op.operands]
+        if name == "stablehlo.while":
+            return self.loop(op)
+        body = self.calls.callee_body(op) if name == "func.call" else None
+        if body is not None:
+            for operand, argument in zip(op.operands, body.arguments, strict=True):
+                self.kinds[argument] = self.kind(operand)
+            self._block(body)
+            return [self.kind(value) for value in terminator(body).operands]
+        floats = [self.kind(operand) for operand in op.operands if tensor_info(operand.type).is_float]
+        if name in kinds.REDUCTIONS and kinds.accumulates(op) and shrinks(op) and OTHER in floats:
+            return [STATISTIC] * len(op.results)
+        joins = name in kinds.ELEMENTWISE or name in kinds.MOVEMENT or name == "stablehlo.convert"
+        return [max(floats) if joins and floats else OTHER] * len(op.results)
