@@ -4,6 +4,7 @@ import pathlib
 
 import pytest
 
+from examples.devices import two_processes
 from tests import four_devices
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -15,7 +16,7 @@ NAMES = sorted(
 def test_there_are_all() -> None:
     assert len(NAMES) == 7
     told = (ROOT / "docs" / "sharding.md").read_text()
-    assert all(f"examples/devices/{name}.py" in told for name in [*NAMES, "checkpoint"])
+    assert all(f"examples/devices/{name}.py" in told for name in [*NAMES, "checkpoint", "two_processes"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,3 +49,10 @@ def test_a_checkpoint_is_restored_on_fewer_devices() -> None:
     """,
         devices=8,
     )
+
+
+def test_two_processes_compute_what_one_does() -> None:
+    """To the bit: both see the same losses, which are those of one process with all the devices."""
+    first, second = two_processes.main(2, steps=2)
+    (alone,) = two_processes.main(1, steps=2)
+    assert len(first) == 2 and first == second == alone
