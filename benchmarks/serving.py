@@ -13,19 +13,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import click
 import jax
+import ml_dtypes
 import numpy as np
 
 from benchmarks.records import RESULTS, environment, read_json, write_json
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serving.calibration import Calibration
 from scalify_hlo.serving.comparison import compare
@@ -48,6 +51,26 @@ def scalars(module: ir.Module) -> int:
     )
 
 
+def plain_fp8(original: ir.Module, served: ir.Module) -> Callable[[Sequence[Array]], list[Array]]:
+    """The program without scales whose FP8 products are those of the served one, and its weights in E4M3 too.
+
+    Every operand is scaled by its largest element in each call, all else is computed in the program's own types: what
+    E4M3 costs by itself.
+    """
+    module = clone(original)
+    FP8Dots(scaling="current").apply(module, [])
+    run, rounded = xla.compile(module), pinned_arguments(served)
+    return lambda arrays: run([in_e4m3(array) if i in rounded else array for i, array in enumerate(arrays)])
+
+
+def in_e4m3(array: Array) -> Array:
+    """An array rounded to E4M3 at the power of two that its largest element allows."""
+    amax = float(np.abs(array.astype(np.float64)).max(initial=0.0))
+    scale = 2.0 ** np.ceil(np.log2(amax / 448)) if amax else 1.0
+    data = (array.astype(np.float64) / scale).astype(ml_dtypes.float8_e4m3fn)
+    return np.asarray((data.astype(np.float64) * scale).astype(array.dtype))
+
+
 def measure(text: str, batches: Sequence[Sequence[Array]], precision: str = "fp8") -> dict[str, Any]:
     """Calibrate on the first batch, pin, pack and compare on all."""
     began = time.process_time()
@@ -63,9 +86,10 @@ def measure(text: str, batches: Sequence[Sequence[Array]], precision: str = "fp8
     names = [spec.name for spec in entry_signature(original).arguments]
     weights = set(pinned_arguments(served)) - cache_arguments(served)
     packed = pack(served, {names[i]: batches[0][i] for i in weights})
-    losses = compare(original, served, batches)
+    amax = {"plain FP8": plain_fp8(original, served)} if "fp8" in precision else {}
+    losses = compare(original, served, batches, others=amax)
     forms: dict[str, dict[str, float]] = {}
-    for form in ("cast to bf16", "served"):
+    for form in ("cast to bf16", "served", *amax):
         own = [each for each in losses if each.form == form]
         agreed = [each.agreement for each in own if not np.isnan(each.agreement)]
         forms[form] = {
@@ -76,6 +100,7 @@ def measure(text: str, batches: Sequence[Sequence[Array]], precision: str = "fp8
     return {
         "bf16": forms["cast to bf16"],
         "fp8": forms["served"],
+        "plain_fp8": forms.get("plain FP8"),
         "weights": len(weights),
         "caches": len(calibration.scales.caches),
         "bytes_bf16": packed.bytes_before,
@@ -158,14 +183,18 @@ def large(precision: str) -> dict[str, Any]:
 
 def table(records: dict[str, dict[str, Any]]) -> str:
     """One line for each program."""
-    head = ("program", "bf16 top-1", "served top-1", "bf16 error", "served error", "weights", "of bf16", "scalars +")
+    head = (
+        "program", "top-1 of bf16", "served", "plain FP8", "error of bf16", "served", "plain FP8", "weights", "of bf16",
+        "scalars +",
+    )  # fmt: skip
     rows = [head]
     for name, each in records.items():
         if "failed" in each:
-            rows.append((name, each["failed"], *[""] * 6))
+            rows.append((name, each["failed"], *[""] * (len(head) - 2)))
             continue
-        agreed = [f"{100 * each[form]['agreement']:.2f}%" for form in ("bf16", "fp8")]
-        errors = [f"{each[form]['error']:.1e}" for form in ("bf16", "fp8")]
+        known = [each[form] or {} for form in ("bf16", "fp8", "plain_fp8")]
+        agreed = [f"{100 * form.get('agreement', np.nan):.2f}%" for form in known]
+        errors = [f"{form.get('error', np.nan):.1e}" for form in known]
         ratio = f"{each['bytes_fp8'] / max(each['bytes_bf16'], 1):.3f}"
         more = each["scalar_operations"]["served"] - each["scalar_operations"]["original"]
         rows.append((name, *agreed, *errors, f"{each['bytes_fp8']:,} B", ratio, str(more)))

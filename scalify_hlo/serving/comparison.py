@@ -5,7 +5,7 @@ and plain casts of it included, with the same exact results.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -43,12 +43,17 @@ class Loss:
 
 
 def compare(
-    original: ir.Module, served: ir.Module, batches: Sequence[Sequence[Array]], scores: Sequence[int] | None = None
+    original: ir.Module,
+    served: ir.Module,
+    batches: Sequence[Sequence[Array]],
+    scores: Sequence[int] | None = None,
+    others: Mapping[str, Run] | None = None,
 ) -> list[Loss]:
     """Losses of `original` in f32, cast to bf16 and to f16 as it stands, and of `served`, on batches of inputs.
 
     served: a pinned module: the original's arguments, its weights as data. scores: results whose rows are scores
-    (logits); by default float results of rank 2 and more with at least 4 elements in a row.
+    (logits); by default float results of rank 2 and more with at least 4 elements in a row. others: more functions of
+    the original's arguments to compare, by the name of their form.
 
     Raises ScalifyError where a module cannot be run or the arrays do not fit.
     """
@@ -58,6 +63,7 @@ def compare(
     for name in ("bf16", "fp16"):
         forms[f"cast to {name.replace('fp', 'f')}"] = _cast_run(original, name)
     forms["served"] = served_run(served, [spec.name for spec in signature.arguments])
+    forms |= others or {}
     sums: dict[tuple[str, int], _Sums] = {}
     for arrays in batches:
         ideal = exact(promote_arrays(list(arrays)))

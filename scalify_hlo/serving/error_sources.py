@@ -174,6 +174,7 @@ def _return_numbered(module: ir.Module, wanted: set[int]) -> dict[int, str]:
             info = tensor_info(op.results[0].type)
             if info.is_float and info.rank:
                 where = describe_location(op.location).rsplit(":", 1)[0].removeprefix("#operation:0")
+                where = where.rsplit("/", 1)[-1]
                 places[number] = f"{op.name.removeprefix('stablehlo.')} {op.results[0].type} {where}".rstrip()
                 values.append(op.results[0])
         with_operands(terminator(body), [*terminator(body).operands, *values])

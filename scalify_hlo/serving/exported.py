@@ -9,13 +9,15 @@ import numpy as np
 from jax.export import Exported
 
 from scalify_hlo.bindings import ir, make_context, stablehlo
-from scalify_hlo.errors import Diagnostic
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.exported import ScaledExported, with_types_of
 from scalify_hlo.io.serialization import to_artifact
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.guard import guarded_tensors
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import Precision, precision_pipeline
+from scalify_hlo.serving.tensors import match, read_tensors
 
 
 def pin_exported(
@@ -54,6 +56,27 @@ def pinned(exported: Exported, pipeline: Pipeline, remarks: list[Diagnostic], ta
     changed = dataclasses.replace(with_types_of(exported, module), mlir_module_serialized=data, _get_vjp=None)
     fields: dict[str, Any] = {field.name: getattr(changed, field.name) for field in dataclasses.fields(changed)}
     return ScaledExported(**fields)
+
+
+def packed_arguments(exported: Exported, path: str) -> tuple[Any, ...]:
+    """The positional arguments of a served function with the arrays of a file in their places.
+
+    path: what `scalify-pack` wrote, or any file of arrays by the names of the arguments. Leaves that it has no array
+    for (the inputs) are None. Raises ScalifyError for a file that cannot be read and for arrays that fit no argument.
+    """
+    with make_context() as context:
+        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        specs = entry_signature(module).arguments
+    tensors = read_tensors(path)
+    untyped: Any = exported
+    leaves: list[Any] = [None] * untyped.in_tree.num_leaves
+    for i, name in match(specs, tensors, path).items():
+        array = tensors[name]
+        if (array.shape, array.dtype) != (specs[i].shape, specs[i].dtype):
+            kind = f"{array.dtype}{list(array.shape)}"
+            raise ScalifyError(Diagnostic(f"array '{name}' is {kind}, the argument a {specs[i]}: pack it", path))
+        leaves[exported.module_kept_var_idx[i]] = array
+    return tuple(untyped.in_tree.unflatten(leaves)[0])
 
 
 def _with_guard(exported: Exported, tensors: int) -> Exported:

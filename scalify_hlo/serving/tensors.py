@@ -99,14 +99,17 @@ def match(
     """
     found: dict[int, str] = {}
     problems: list[Diagnostic] = []
-    for name in tensors:
+    for name, array in tensors.items():
         plain = dotted(name)
         exact = [
             i
             for i, spec in enumerate(arguments)
             if name in (spec.name, str(i), f"arg{i}", f"arr_{i}") or plain == dotted(spec.name)
         ]
-        near = exact or [i for i, spec in enumerate(arguments) if dotted(spec.name).endswith("." + plain)]
+        ends = ("." + plain, f"['{name}']")  # a key may have brackets itself
+        near = exact or [
+            i for i, spec in enumerate(arguments) if spec.name.endswith(ends) or dotted(spec.name).endswith(ends)
+        ]
         if len(near) == 1 and near[0] not in found:
             found[near[0]] = name
         elif len(near) > 1:
@@ -115,10 +118,19 @@ def match(
                 continue
             problems.append(Diagnostic(f"array '{name}' fits more than one argument: {names}", where))
         elif not others:
-            problems.append(Diagnostic(f"array '{name}' belongs to no argument", where))
+            problems.append(Diagnostic(f"array '{name}' belongs to no argument; {_near(arguments, array)}", where))
     if problems:
         raise ScalifyError(problems)
     return found
+
+
+def _near(arguments: Sequence[TensorSpec], array: Array) -> str:
+    """The names of arguments that an array may have been meant for."""
+    same = [spec.name for spec in arguments if spec.shape == array.shape]
+    names, what = (
+        (same, f"of its shape, {list(array.shape)}, are") if same else ([s.name for s in arguments], "there are")
+    )
+    return f"{what} {', '.join(names[:4])}{', ...' if len(names) > 4 else ''}"
 
 
 class Batches:

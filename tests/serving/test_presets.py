@@ -13,10 +13,10 @@ from scalify_hlo.tools import calibrate, compare, pack, scalify_opt
 
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import ScalifyError
-from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.execution.signature import TensorSpec, entry_signature
 from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.serving.checkpoints import read_checkpoint
-from scalify_hlo.serving.tensors import read_tensors
+from scalify_hlo.serving.tensors import match, read_tensors
 
 RNG = np.random.default_rng(1)
 SHAPES = {"up": (16, 32), "bias": (32,), "down": (32, 16), "out": (16, 8)}
@@ -118,6 +118,17 @@ def test_patterns_name_the_weights_and_vectors_stay_in_f32(folder: pathlib.Path,
     assert "give --precision as well" in output
     output = run(scalify_opt.main, folder / "model.mlir", "--precision=fp8", "--weights=theta*", status=1)
     assert "'theta*' matches no argument" in output
+
+
+def test_arrays_belong_to_keys_with_brackets_and_others_are_told_where() -> None:
+    """Names of an Equinox model's leaves as keys of a dictionary."""
+    specs = [TensorSpec(name, "f32", (2, 3)) for name in ("w['.layers[0].weight']", "w['.layers[1].weight']")]
+    array = np.zeros((2, 3), np.float32)
+    assert match(specs, {".layers[1].weight": array}, "w.npz") == {1: ".layers[1].weight"}
+    with pytest.raises(ScalifyError, match=r"'v' belongs to no argument; of its shape, \[2, 3\], are w\['.layers"):
+        match(specs, {"v": array}, "w.npz")
+    with pytest.raises(ScalifyError, match=r"'v' belongs to no argument; there are w\['.layers"):
+        match(specs, {"v": array[0]}, "w.npz")
 
 
 # --- checkpoints --------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from scalify_hlo.serving.calibration import Calibration, exponent, statistics_of
 from scalify_hlo.serving.comparison import compare as losses
 from scalify_hlo.serving.comparison import loss_table
 from scalify_hlo.serving.error_sources import error_sources
-from scalify_hlo.serving.exported import pin_exported
+from scalify_hlo.serving.exported import packed_arguments, pin_exported
 from scalify_hlo.serving.packing import pack as packed_weights
 from scalify_hlo.serving.packing import unpack
 from scalify_hlo.serving.tensors import read_tensors, read_with_metadata, tensor_bytes
@@ -275,6 +275,20 @@ def test_an_exported_stays_one_that_is_called_with_its_trees(folder: pathlib.Pat
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------
+
+
+def test_packed_weights_take_their_places_in_the_arguments(folder: pathlib.Path, served: pathlib.Path) -> None:
+    params = {name.removeprefix("params."): a for name, a in read_tensors(str(folder / "weights.npz")).items()}
+    exported = jax.export.export(jax.jit(model))(params, *batch().values())
+    pinned = pin_exported(exported, str(folder / "scales.json"), precision="fp8")
+    run(pack.main, served, folder / "weights.npz", "-o", folder / "packed.npz")
+    packed, tokens, image = packed_arguments(pinned, str(folder / "packed.npz"))
+    assert tokens is None and image is None and packed.keys() == params.keys()
+    inputs = tuple(batch().values())
+    got, want = pinned.call(packed, *inputs), model(params, *inputs)
+    assert np.linalg.norm(got - want) < 0.15 * np.linalg.norm(want)
+    with pytest.raises(ScalifyError, match=r"is float32.* the argument a .*: pack it"):
+        packed_arguments(pinned, str(folder / "weights.npz"))
 
 
 def test_statistics_of_parts_are_those_of_the_whole() -> None:
