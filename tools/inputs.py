@@ -1,5 +1,6 @@
 """Inputs of a program from an .npz file."""
 
+import io
 import zipfile
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ import numpy as np
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.signature import TensorSpec
+from scalify_hlo.io.files import read_input
 
 
 def load_inputs(path: str, arguments: Sequence[TensorSpec]) -> list[Array]:
@@ -16,10 +18,13 @@ def load_inputs(path: str, arguments: Sequence[TensorSpec]) -> list[Array]:
     An array's key is the argument's name, its index ("0"), "arg0" or what `numpy.savez` calls unnamed arrays ("arr_0").
     Types that NumPy does not know (bf16, the f8 types) lie in such files as raw bytes.
     """
+    data = read_input(path)
+    if not data.startswith(b"PK"):
+        raise ScalifyError(Diagnostic("this is no .npz file; numpy.savez writes one", path))
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
             stored = {key: file[key] for key in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise ScalifyError(Diagnostic(f"cannot read these inputs as an .npz file: {error}", path)) from None
     arrays: list[Array] = []
     problems: list[Diagnostic] = []

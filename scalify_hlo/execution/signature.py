@@ -76,11 +76,11 @@ def entry_function(module: ir.Module) -> Any:
     if len(public) == 1:
         return public[0]
     if not public:
-        raise ScalifyError("the module has no public function to run; make one of them @main")
+        where = describe_location(module.operation.location)
+        raise ScalifyError(Diagnostic("the module has no public function to run; make one of them @main", where))
     names = ", ".join(f"@{_symbol(f)}" for f in public)
-    raise ScalifyError(
-        [Diagnostic(f"the module has several public functions ({names}) and none is @main: name the one to run @main")]
-    )
+    why = f"the module has several public functions ({names}) and none is @main: name the one to run @main"
+    raise ScalifyError(Diagnostic(why, describe_location(public[1].operation.location)))
 
 
 def name_entry_main(module: ir.Module) -> None:

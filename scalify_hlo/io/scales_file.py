@@ -105,6 +105,9 @@ def read_scales(path: str) -> ScalesFile:
     """Read a file of scales. Raises ScalifyError where it is none, and for every entry that is no number."""
     try:
         document: Any = json.loads(read_input(path))
+    except json.JSONDecodeError as error:
+        where = f"{path}:{error.lineno}:{error.colno}"
+        raise ScalifyError(Diagnostic(f"this is no JSON file: {error.msg}", where)) from None
     except (ValueError, RecursionError) as error:
         raise ScalifyError(Diagnostic(f"this is no JSON file: {error}", path)) from None
     if not isinstance(document, dict) or cast(dict[str, Any], document).get("format") != _FORMAT:

@@ -89,7 +89,10 @@ class Instrument(Pass):
             if unwanted or not matches(name, self.include) or matches(name, self.exclude):
                 mark.erase()
         if not marks(module):
-            shown = f"; names are {', '.join(sorted(set(names))[:4])}..." if names else ""
+            if not names:
+                where = describe_location(module.operation.location)
+                raise ScalifyError(Diagnostic(f"{self.name}: the program computes no floating-point tensor", where))
+            shown = f"; names are {', '.join(sorted(set(names))[:4])}..."
             raise ScalifyError(f"{self.name}: no tensor is called {', '.join(self.include)}{shown}")
 
 

@@ -35,8 +35,9 @@ def parse_precision(precision: Precision) -> PrecisionPolicy:
         chosen = precision
     else:
         name, _, options = precision.strip().partition(" ")
+        preset = policy(name)
         try:
-            chosen = parse_options(policy(name), options)
+            chosen = parse_options(preset, options)
         except ScalifyError as error:
             where = f"precision '{precision}'"
             raise ScalifyError([Diagnostic(f"{where}: {each.message}") for each in error.diagnostics]) from None

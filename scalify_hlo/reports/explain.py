@@ -223,11 +223,11 @@ def _summary(found: Explanation) -> str:
     common = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(6))
     reasons = collections.Counter(reason for each in found.tensors for reason in each.reason.split(", "))
     why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    scaled = f"{len(found.tensors)} tensors have scales by rule"
     lines = [
         f"precision {found.precision}: {fp8} of {len(found.products)} products in FP8, {len(found.rescales)} tensors "
         "rescaled at run time",
-        f"{len(found.tensors)} tensors have scales by rule ({common})",
-        f"and for these reasons: {why}",
+        *([f"{scaled} ({common})", f"and for these reasons: {why}"] if found.tensors else ["no tensor has a scale"]),
     ]
     return "\n".join(lines)
 

@@ -41,6 +41,19 @@ def test_an_unknown_precision_is_one_line() -> None:
     assert done.exit_code == 1 and "unknown precision 'fp9'" in done.output
 
 
+def test_programs_with_nothing_to_report_on_say_where_and_why() -> None:
+    for program, why in (
+        ("module {}", "the module has no public function to run; make one of them @main"),
+        (PROGRAM.replace("@main", "@first") + PROGRAM.replace("@main", "@second"), "several public functions"),
+        (
+            "func.func @main(%x: tensor<4xi32>) -> tensor<4xi32> { return %x : tensor<4xi32> }",
+            "no floating-point tensor",
+        ),
+    ):
+        done = CliRunner().invoke(main, ["-"], input=program)
+        assert done.exit_code == 1 and re.match(r"<stdin>:\d+:\d+: error: ", done.output) and why in done.output
+
+
 def test_given_inputs_and_scales(tmp_path: pathlib.Path) -> None:
     file = tmp_path / "inputs.npz"
     np.savez(file, np.full((4, 16), 3, np.float32), np.full((16, 8), 2.0**-4, np.float32))
