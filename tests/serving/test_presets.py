@@ -122,7 +122,7 @@ def test_patterns_name_the_weights_and_vectors_stay_in_f32(folder: pathlib.Path,
 
 def test_arrays_belong_to_keys_with_brackets_and_others_are_told_where() -> None:
     """Names of an Equinox model's leaves as keys of a dictionary."""
-    specs = [TensorSpec(name, "f32", (2, 3)) for name in ("w['.layers[0].weight']", "w['.layers[1].weight']")]
+    specs = [TensorSpec(name, (2, 3), "f32") for name in ("w['.layers[0].weight']", "w['.layers[1].weight']")]
     array = np.zeros((2, 3), np.float32)
     assert match(specs, {".layers[1].weight": array}, "w.npz") == {1: ".layers[1].weight"}
     with pytest.raises(ScalifyError, match=r"'v' belongs to no argument; of its shape, \[2, 3\], are w\['.layers"):
