@@ -4,6 +4,7 @@ max(s, t) is what the paper's sqrt(s^2 + t^2) rounds down to (section 3.2).
 """
 
 import math
+from collections.abc import Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir
@@ -11,6 +12,7 @@ from scalify_hlo.emit.shared_sums import noted
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.sizing import Operand
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, floor
 from scalify_hlo.size.moments import UNIT, Moments
@@ -24,16 +26,14 @@ from .residual_streams import note_stream, scale_of_terms, stream_scale
 @rule("add", "subtract", family="additive", law="s x + t y = m (x s/m + y t/m)", scale="m = max(s, t)", shaped=True)
 def add(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
-    sign = 1 if r.name == "stablehlo.add" else -1
     if x.indifferent or y.indifferent:
         other = y if x.indifferent else x
         r.set_operand(0, x.data)
         r.set_operand(1, y.data)
         r.because("any")
-        moments = other.moments.times(sign) if x.indifferent else other.moments
-        return r.result(other.scale, moments, indifferent=x.indifferent and y.indifferent)
+        return r.result(other.scale, r.expected(x, y), indifferent=x.indifferent and y.indifferent)
     if r.rewriter.paper:
-        return sum_at_common_scale(r, x, y, sign)
+        return sum_at_common_scale(r, x, y)
     for i in (0, 1):
         scale = constant_operand(r, i, 1 - i) if r.splat(i) is not None else None
         if scale is not None:
@@ -47,7 +47,7 @@ def add(r: OpRewrite) -> None:
         r.because("polynomial")
         bring_together(r, (0, 1), (x, y), low.scale)
         return finish_combined(r, low.scale, low.moments)
-    return sum_at_common_scale(r, x, y, sign)
+    return sum_at_common_scale(r, x, y)
 
 
 def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) -> bool:
@@ -218,7 +218,7 @@ def _difference_in_common(x: Scale, y: Scale) -> int:
     return sum(powers[symbol] - others[symbol] for symbol in common)
 
 
-def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int) -> None:
+def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> None:
     """Add two scaled values at the larger scale."""
     scale = stream_scale(r, x, y)
     terms = 0
@@ -228,10 +228,7 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue, sign: int)
     a, b = (relative(member, scale) for member in (x, y))
     # Of unlike scales, which of the two values is larger is known at run time only. Counting both as full would double
     # the estimate with every second sum of a residual stream, to which blocks add little.
-    moments = a.plus(b, sign) if x.scale.factors == y.scale.factors else larger(a, b)
-    if x.data == y.data and x.scale == y.scale and sign > 0:
-        moments = a.times(2)
-    finish_combined(r, scale, moments)
+    finish_combined(r, scale, r.expected(a, b) if x.scale.factors == y.scale.factors else larger(a, b))
     if terms:
         note_stream(r, terms, (x.scale, y.scale, scale))
 
@@ -241,6 +238,18 @@ def relative(member: ScaledValue, scale: Scale) -> Moments:
     if member.scale.factors == scale.factors:
         return member.moments.shifted(member.scale.exponent - scale.exponent)
     return member.centred
+
+
+def together(r: OpRewrite, indices: Sequence[int], scale: Scale, *, filled: bool = False) -> Moments:
+    """Moments of the result at a scale that the operands `indices` have been brought to."""
+    operands: list[Operand] = []
+    for i in range(len(r.inputs)):
+        found = r.scaled(i) if i in indices else r.inputs[i]
+        if found is None:
+            operands.append(r.original(i))
+        else:
+            operands.append(relative(found, scale) if i in indices and not found.indifferent else found)
+    return r.expected(*operands, filled=filled)
 
 
 def larger(a: Moments, b: Moments) -> Moments:
@@ -349,7 +358,7 @@ def constant_operand(r: OpRewrite, index: int, position: int) -> Scale | None:
     degree = 2 if even else 1
     root = Scale(0, tuple((symbol, power // degree) for symbol, power in other.scale.factors))
     least = math.floor((math.log2(number) - other.scale.exponent) / degree) - budget.BELOW_EPSILON
-    floored = r.emit.floored(root, least, in_place=not r.rewriter.functions.narrow)
+    floored = r.emit.floored(root, least, in_place=not r.rewriter.narrow)
     return (floored**degree).shifted(other.scale.exponent)
 
 

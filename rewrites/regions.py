@@ -258,14 +258,14 @@ def select_and_scatter(r: OpRewrite) -> None:
     operand, r.inputs[0] = open_scale(r.rewriter), x
     keeps_scale = body_kind(r.op, 1) in ("add", "maximum", "minimum")
     copy = with_body(r.rewriter, r.op, [operand, operand], [None]) if keeps_scale else None
-    scale = r.common_scale((source, start))
+    scale, moments = r.common_scale((source, start)), r.expected(x, source, start)
     if copy is None:
         return on_values(r, scales=[scale])
     copy.operands[0] = x.data
     copy.operands[1] = r.bring(source, scale)
     copy.operands[2] = r.bring(start, scale)
     copy.move_before(r.op)
-    r.result(scale, source.moments, data=copy.results[0], indifferent=source.indifferent and start.indifferent)
+    r.result(scale, moments, data=copy.results[0], indifferent=source.indifferent and start.indifferent)
     return r.erase()
 
 

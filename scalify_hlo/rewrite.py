@@ -7,6 +7,7 @@ import io
 from collections.abc import Generator
 from typing import TypeVar
 
+from scalify_hlo.analysis.narrow_values import mark_wide, unmark_wide
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.packed_scales import gather_scales_of_arguments
 from scalify_hlo.emit.scatter_factors import move_factors_to_updates
@@ -108,6 +109,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         if options.statistics == "f32" and survey.narrow:
             widen_statistics(module)
         # Of the functions that are left.
+        mixed = survey.narrow and mark_wide(module)
         table = FunctionTable(module, options, narrow=survey.narrow, has_layouts=has_layouts)
         table.several_devices |= survey.several_devices
         rewriter = Rewriter(function, options, table)
@@ -132,6 +134,8 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         if has_layouts:
             unfold_layouts(module)
         unmark_state(module)
+        if mixed:
+            unmark_wide(module)
         erase_dead(module)
         if has_composites:
             to_composites(module)

@@ -30,7 +30,7 @@ class ScaleEmitter(OperationEmitter):
     def __init__(self, entry: ir.Block, location: ir.Location, *, narrow: bool):
         """narrow: some data are of a type of less range than f32, and scales as far from 1 as f32 can hold."""
         super().__init__(entry, location)
-        self._narrow = narrow
+        self.narrow = narrow
         self.opened = 0  # how many open scales there have been
         self._symbols = 0
         # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
@@ -117,7 +117,7 @@ class ScaleEmitter(OperationEmitter):
 
     def above_zero(self, scale: Scale) -> Scale:
         """The scale, or the floor if it is smaller, where it may be 0: what a value is divided by and then has."""
-        if scale.positive or self._narrow or not scale.is_scalar:
+        if scale.positive or self.narrow or not scale.is_scalar:
             return scale
         found = self.emitted_extremum("maximum", [scale, floor()])
         self._above_zero[found.factors[0][0]] = scale
@@ -157,13 +157,13 @@ class ScaleEmitter(OperationEmitter):
         if not denominators and all(power % 2 == 0 for _, power in scale.factors):  # (s t)^2n = ((s t)^n)^2
             root = self.scale_value(Scale(0, tuple((symbol, power // 2) for symbol, power in scale.factors)))
             return self.scale_op("multiply", root, root)
-        known = None if self._narrow else self._from_emitted(scale)
+        known = None if self.narrow else self._from_emitted(scale)
         if known is not None:
             return known
         if not denominators:
             rest, last = numerators[:-1], numerators[-1]
             return self.scale_op("multiply", *(self.scale_value(_power_product(part)) for part in (rest, [last])))
-        if not self._narrow or len(numerators) + len(denominators) <= 2:
+        if not self.narrow or len(numerators) + len(denominators) <= 2:
             return self.scale_op(
                 "divide", self.scale_value(_power_product(numerators)), self.divisor(_power_product(denominators))
             )

@@ -7,6 +7,7 @@ of the result; only the symbolic scale beside it changes. Values that depend on 
 from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
+from scalify_hlo.analysis.narrow_values import WIDE
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter, Scope
 from scalify_hlo.emit.marks import ScaledTensor, add_mark
@@ -48,9 +49,7 @@ class Rewriter:
         self.options = options
         self.paper = options.rules == "paper"  # nothing is known of the values but their scales
         self.functions = functions
-        self.narrow = functions.narrow
-        # How far data of types with the range of f32 may come from unit scaling; elementwise results half as far again.
-        self.slack = min(options.slack, budget.SLACK_BESIDE_NARROW) if functions.narrow else options.slack
+        self.narrow = functions.narrow  # of the operation that is rewritten: narrow values have to do with it
         entry = function.regions[0].blocks[0]
         self.emit = Emitter(entry, function.location, narrow=functions.narrow)
         self.scaled: dict[ir.Value, ScaledValue] = {}
@@ -72,6 +71,11 @@ class Rewriter:
         self._leaves_traces = options.print_rules or options.mark_tensors
         self.carried: set[ir.Value] = set()
         self.held: set[tuple[ir.Operation, int]] = set()  # loops, and which of their carried scales are held
+
+    @property
+    def slack(self) -> float:
+        """How far data of types with the range of f32 may come from unit scaling; elementwise ones a quarter more."""
+        return min(self.options.slack, budget.SLACK_BESIDE_NARROW) if self.narrow else self.options.slack
 
     # --- what is known of values ------------------------------------------------------------------------------
 
@@ -208,7 +212,7 @@ class Rewriter:
                 raise UnsupportedError(self._missing(name))
             if not rule.shaped:
                 self._to_one_scale(rewrite, rule)
-            rule.apply(rewrite)
+            self._apply(rule, rewrite)
             if name in MIRRORED:
                 mirror(rewrite)
         except UnsupportedError as unsupported:
@@ -220,6 +224,17 @@ class Rewriter:
         if self._leaves_traces:
             self._leave_behind(rewrite, rule.family if rule else "unscaled")
         return
+
+    def _apply(self, rule: Rule, rewrite: OpRewrite) -> None:
+        """Let a rule rewrite its operation, with what is chosen by type as its own values have it."""
+        around = self.narrow
+        if not self.functions.narrow:
+            return rule.apply(rewrite)
+        self.narrow = self.emit.narrow = WIDE not in rewrite.op.attributes
+        try:
+            return rule.apply(rewrite)
+        finally:
+            self.narrow = self.emit.narrow = around
 
     def laid_out(self, data: ir.Value, sharding: ir.Attribute) -> ir.Value | None:
         """Data that take the place of a result, laid out over devices as that was to be; None if they cannot be."""

@@ -158,22 +158,29 @@ def _tensors(module: ir.Module) -> list[TensorDecision]:
             attributes = op.attributes
             if not {RULE, SCALE, REASON} <= stamps_of(op).keys() or not len(op.results):
                 continue
-            scale = attributes[SCALE]
-            if not isinstance(scale, ir.StringAttr):
-                continue  # several results: structure
-            text = scale.value
-            rms = _RMS.search(text)
-            size = float(rms[1]) if rms else 0.0
-            estimate = math.log2(size) if 0 < size < math.inf else math.nan
             block = ir.StringAttr(attributes[BLOCK]).value if BLOCK in attributes else ""
-            found.append(
-                TensorDecision(
-                    describe_location(op.location), op.name, str(op.results[0].type),
-                    ir.StringAttr(attributes[RULE]).value, block, text.split(" ")[0], estimate,
-                    ir.StringAttr(attributes[REASON]).value,
-                )
-            )  # fmt: skip
+            rule = ir.StringAttr(attributes[RULE]).value
+            scales, reasons = _texts(attributes[SCALE]), _texts(attributes[REASON])
+            if len(scales) > 1 and rule == "structural":
+                continue
+            for result, text, reason in zip(op.results, scales, reasons, strict=False):
+                if text != "plain":
+                    found.append(_tensor(op, result, rule, block, text, reason))
     return found
+
+
+def _texts(attribute: ir.Attribute) -> list[str]:
+    """What is stamped for each result."""
+    each = [attribute] if isinstance(attribute, ir.StringAttr) else list(ir.ArrayAttr(attribute))
+    return [ir.StringAttr(one).value for one in each]
+
+
+def _tensor(op: ir.Operation, result: ir.Value, rule: str, block: str, text: str, reason: str) -> TensorDecision:
+    rms = _RMS.search(text)
+    size = float(rms[1]) if rms else 0.0
+    estimate = math.log2(size) if 0 < size < math.inf else math.nan
+    where, scale = describe_location(op.location), text.split(" ")[0]
+    return TensorDecision(where, op.name, str(result.type), rule, block, scale, estimate, reason)
 
 
 # --- text ---------------------------------------------------------------------------------------------------------

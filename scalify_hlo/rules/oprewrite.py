@@ -57,7 +57,8 @@ class OpRewrite:
         self._infos: dict[int, TensorInfo] = {}  # of operands as they are now
         self._plain: dict[int, ir.Value] = {}  # plain operands that have been replaced, as they were
         self.on_values = False  # the operation computes on unscaled values (see `combined`)
-        self._reasons: tuple[Reason, ...] = ()
+        # Of all results, or (by index) of one alone.
+        self._reasons: dict[int | None, tuple[Reason, ...]] = {}
 
     # --- operands ---------------------------------------------------------------------------------------------
 
@@ -142,7 +143,7 @@ class OpRewrite:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
         on_value = not indifferent and self._leaves_range(scale)
         if on_value:
-            self.because("range")
+            self.because("range", index=index)
         self._declare(index, data, scale, self.known(index, scale, moments), indifferent, on_value)
 
     def _declare(
@@ -158,13 +159,14 @@ class OpRewrite:
         found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent)
         self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
 
-    def expected(self, *operands: Operand, index: int = 0) -> Moments:
+    def expected(self, *operands: Operand, index: int = 0, filled: bool = False) -> Moments:
         """Moments of the operation's result `index` by the laws of size, given what its operands have been replaced by.
 
         operands: of each its scaled form or the moments of its data, in order; those that are left out as they are.
+        filled: the first is a buffer that a loop fills.
         """
         given = operands or [found if found is not None else self.original(i) for i, found in enumerate(self.inputs)]
-        return expected(self.rewriter, self.op, given, index)
+        return expected(self.rewriter, self.op, given, index, filled=filled)
 
     def known(self, index: int, scale: Scale, moments: Moments) -> Moments:
         """Moments of the data of a result at a scale: of the block that it is the result of, else as estimated."""
@@ -183,7 +185,7 @@ class OpRewrite:
                 rms *= found.moments.rms**power
         if size.factors != scale.factors:
             return moments
-        self.because("block")
+        self.because("block", index=index)
         rms *= 2.0 ** (size.exponent - scale.exponent)
         mean, nonnegative = law.moments.mean, moments.nonnegative or law.moments.nonnegative
         return Moments(law.moments.rms * rms, mean * rms, nonnegative, infinite=moments.infinite)
@@ -237,14 +239,14 @@ class OpRewrite:
             exponent = round_log2(unit, self.rewriter.options.rounding)
         on_value = self._leaves_range(scale, exponent)
         if on_value:
-            self.because("range")
+            self.because("range", index=index)
             exponent = 0.0  # data made smaller by an estimate first would lose bits
         far = abs(scale.exponent + exponent) > budget.FURTHEST_CONSTANT_SCALE and scale.is_constant
         if far and not self.rewriter.paper and not self.result_info(index).is_narrow:
             exponent = math.copysign(budget.FURTHEST_CONSTANT_SCALE, scale.exponent + exponent) - scale.exponent
             moments = Moments(2.0**exponent, 0.0, moments.nonnegative, infinite=moments.infinite)
         if exponent:
-            self.because("budget")
+            self.because("budget", index=index)
             value = self.value(index) if data is None else data
             with self.after():
                 data = self.emit.rescale(value, Scale(-exponent))
@@ -292,7 +294,7 @@ class OpRewrite:
         if known is not moments:
             exponent = round_log2(known.log2, self.rewriter.options.rounding)
         if exponent:
-            self.because("budget")
+            self.because("budget", index=index)
         data = self.emit.convert(self.emit.rescale(wide, Scale(-exponent)), self.result_info(index).element)
         self.result(scale.shifted(exponent), moments.shifted(-exponent), index=index, data=data)
 
@@ -408,16 +410,21 @@ class OpRewrite:
 
     # --- printing ---------------------------------------------------------------------------------------------
 
-    def because(self, *reasons: Reason) -> None:
-        """Note why the scale of a result is what it is; without a reason it follows by the rule's law alone."""
+    def because(self, *reasons: Reason, index: int | None = None) -> None:
+        """Note why scales are what they are: of all results, or of one. Without a reason it is the rule's law alone."""
         for reason in reasons:
-            if reason not in self._reasons:
-                self._reasons = (*self._reasons, reason)
+            known = self._reasons.get(index, ())
+            if reason not in known and reason not in self._reasons.get(None, ()):
+                self._reasons[index] = (*known, reason)
+
+    def reason_of(self, index: int) -> str:
+        """Why the scale of one result is what it is: reasons in the order in which they came to bear."""
+        return ", ".join([*self._reasons.get(None, ()), *self._reasons.get(index, ())]) or BY_LAW
 
     @property
     def reason(self) -> str:
-        """Why the scales of the results are what they are: reasons in the order in which they came to bear."""
-        return ", ".join(self._reasons) or BY_LAW
+        """The reasons of all results, each once."""
+        return ", ".join(dict.fromkeys(each for own in self._reasons.values() for each in own)) or BY_LAW
 
     def stamp(self, family: str) -> Stamped | None:
         """Record the rule and the scales chosen as attributes of the operation (`--print-rules`).
@@ -442,7 +449,8 @@ class OpRewrite:
         if texts:
             attributes[SCALE] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)
         if any(known):
-            attributes[REASON] = ir.StringAttr.get(self.reason)
+            reasons = [ir.StringAttr.get(self.reason_of(i) if k else "plain") for i, k in enumerate(known)]
+            attributes[REASON] = reasons[0] if len(reasons) == 1 else ir.ArrayAttr.get(reasons)
         if first is None:
             return None
         cache, value = self.emit.scope.cache, unscaled_key(first.data, first.scale, first.info.element)

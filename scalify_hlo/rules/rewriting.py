@@ -80,7 +80,6 @@ class Rewriting(Protocol):
     emit: Emitter
     paper: bool
     narrow: bool
-    slack: float
     scaled: dict[ir.Value, ScaledValue]
     laws: dict[ir.Value, Law]
     state_sums: dict[ir.Value, StateSum]
@@ -90,6 +89,11 @@ class Rewriting(Protocol):
     products: list[Product]
     dead: list[ir.Operation]
     held: set[tuple[ir.Operation, int]]
+
+    @property
+    def slack(self) -> float:
+        """log2 of how far data of types with the range of f32 may come from unit scaling."""
+        ...
 
     def define(self, value: ir.Value, scaled: ScaledValue) -> None:
         """Record the scaled form of a value of the original program."""

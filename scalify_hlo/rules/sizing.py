@@ -35,16 +35,18 @@ class _Before:
         return of_data(self._rewriter, found) if found is not None and found.data == value else None
 
 
-def expected(rewriter: Rewriting, op: ir.Operation, operands: Sequence[Operand], index: int) -> Moments:
+def expected(
+    rewriter: Rewriting, op: ir.Operation, operands: Sequence[Operand], index: int, *, filled: bool
+) -> Moments:
     """Moments of result `index` of an operation whose operands have been replaced by data.
 
-    operands: what is known of each, in order; those that are left out are plain.
+    operands: what is known of each, in order; those that are left out are plain. filled: the first is a buffer that a
+    loop writes from one end to the other.
     """
     sizes = [_size(rewriter, each) for each in [*operands, *list(op.operands)[len(operands) :]]]
     # The paper's rules take all terms to be independent.
     alignment = 0.0 if rewriter.paper else budget.ALIGNMENT
-    carried = {value: None for value in list(op.operands)[:1] if rewriter.is_carried(value)}
-    view = View(op, op.name, sizes, Algebra(), carried, _Before(rewriter), alignment)
+    view = View(op, op.name, sizes, Algebra(), {op.operands[0]: None} if filled else {}, _Before(rewriter), alignment)
     view.index = index
     return size_of(view).moments
 

@@ -1,6 +1,7 @@
 """What becomes of carried values, by their affine forms: in every spelling, and through every kind of call."""
 
 import functools
+import re
 
 import jax
 import jax.numpy as jnp
@@ -90,6 +91,14 @@ def test_two_arguments_added_are_no_update():
     assert kinds(lambda x, y: x + y, W, W) == {}
 
 
+@pytest.mark.parametrize("function", [lambda x, y, z: x + y * z, lambda x, y, z: y * z - jnp.negative(x)])
+def test_a_product_added_to_an_argument_is_no_update(function):
+    assert kinds(function, W, W, W) == {}
+    text = jax.jit(function).lower(W, W, W).as_text()
+    reasons = re.findall(r'scalify.reason = "([^"]*)"', sc.rewrite_module(text, ScalifyOptions(print_rules=True)))
+    assert reasons and "update" not in ", ".join(reasons)
+
+
 @pytest.mark.parametrize(("name", "averages", "updates"), [("gpt2", 56, 28), ("resnet", None, None)])
 def test_counts_of_models(name, averages, updates):
     """The prototype's numbers for GPT-2 of two layers; one update and two averages for each parameter by Adam."""
@@ -164,6 +173,22 @@ def _after(average):
 @pytest.mark.parametrize("spelling", [name for name in SPELLINGS if name != "by hand"])
 def test_every_spelling_of_adam_ends_with_the_same_scales(spelling, expected):
     assert _scales(_after(SPELLINGS[spelling])) == expected
+
+
+def test_optax_ends_with_the_same_scales(expected):
+    """Its own step divides the averages by 1 - b^t first, which changes no scale of theirs."""
+    optimiser = optax.adam(RATE, b1=B1, b2=B2)
+
+    def step(p, s, x):
+        value, g = jax.value_and_grad(_mse)(p, x)
+        u, s = optimiser.update(g, s, p)
+        return optax.apply_updates(p, u), s, value
+
+    p, s, x = sc.as_scaled_array((PARAMETERS, optimiser.init(PARAMETERS), INPUTS))
+    transformed = sc.scalify(step)
+    for _ in range(2):
+        p, s, _ = transformed(p, s, x)
+    assert _scales((p, {"m": s[0].mu, "v": s[0].nu})) == expected
 
 
 @pytest.mark.parametrize("precision", [None, "fp16"])

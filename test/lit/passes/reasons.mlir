@@ -60,3 +60,13 @@ func.func @step(%w: tensor<64xf32> {tf.aliasing_output = 0 : i32}, %m: tensor<64
   %v = stablehlo.subtract %w, %2 : tensor<64xf32>
   return %v, %n : tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// Of several results each has its own reason.
+// CHECK-LABEL: func.func public @main
+// CHECK: stablehlo.optimization_barrier {{.*}}scalify.reason = ["law", "law"]
+func.func public @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0:2 = stablehlo.optimization_barrier %x, %y : tensor<8xf32>, tensor<8xf32>
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}

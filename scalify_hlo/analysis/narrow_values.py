@@ -1,0 +1,116 @@
+"""Which operations have to do with types of less range than f32: what reaches such a value, or is reached from one.
+
+A conversion of one argument to f16 says nothing of an f32 computation on others. Operations are joined by the float
+values that they compute with; those of a part without narrow values are marked.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from scalify_hlo.analysis.calls import callee_name, terminator, walk
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.types import tensor_info
+
+# On operations that no narrow value has to do with, in a module that has some.
+WIDE = "scalify.wide"
+_LOOP, _BRANCHES = "stablehlo.while", ("stablehlo.case", "stablehlo.if")
+_CONSTANTS = ("stablehlo.constant", "stablehlo.iota")
+_EACH_ITS_OWN = ("stablehlo.optimization_barrier",)
+
+
+class _Parts:
+    """Sets of values, joined one by one."""
+
+    def __init__(self) -> None:
+        self._constant: set[ir.Value] = set()
+        self._parent: dict[ir.Value, ir.Value] = {}
+        self._narrow: set[ir.Value] = set()
+
+    def root(self, value: ir.Value) -> ir.Value:
+        """The value that stands for the set."""
+        path: list[ir.Value] = []
+        while (parent := self._parent.get(value, value)) != value:
+            path.append(value)
+            value = parent
+        for each in path:
+            self._parent[each] = value
+        return value
+
+    def leave_out(self, op: ir.Operation) -> None:
+        """Constants, positions and what is made of them alone join nothing: programs share them."""
+        if op.name in _CONSTANTS or (len(op.operands) and all(v in self._constant for v in op.operands)):
+            self._constant.update(op.results)
+
+    def join(self, values: Sequence[ir.Value]) -> None:
+        """Put float values in one set; others count for nothing."""
+        floats = [v for v in values if tensor_info(v.type).carries_scale and v not in self._constant]
+        for value in floats:
+            first, root = self.root(floats[0]), self.root(value)
+            if root != first:
+                self._parent[root] = first
+                if root in self._narrow:
+                    self._narrow.add(first)
+            if tensor_info(value.type).is_narrow:
+                self._narrow.add(first)
+
+    def is_narrow(self, values: Sequence[ir.Value]) -> bool:
+        """Whether a set that one of the values is in has narrow ones."""
+        return any(self.root(value) in self._narrow for value in values)
+
+
+def mark_wide(module: ir.Module) -> bool:
+    """Mark the operations, with float values, that no narrow value has to do with; whether there are some."""
+    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation for op in module.body.operations
+                 if op.operation.name == "func.func"}  # fmt: skip
+    parts = _Parts()
+    operations = [op for function in functions.values() for op in walk(function) if op != function and _is_used(op)]
+    for op in operations:
+        parts.leave_out(op)
+        for group in _groups(op, functions):
+            parts.join(group)
+    found = False
+    for op in operations:
+        values = [v for v in [*op.operands, *op.results] if tensor_info(v.type).carries_scale]
+        if values and not parts.is_narrow(values):
+            op.attributes[WIDE] = ir.UnitAttr.get()
+            found = True
+    return found
+
+
+def unmark_wide(module: ir.Module) -> None:
+    """Take the marks away again."""
+    for op in walk(module.operation):
+        if WIDE in op.attributes:
+            del op.attributes[WIDE]
+
+
+def _is_used(op: ir.Operation) -> bool:
+    """Whether some result is used; a conversion of which nothing is read is no use of a type."""
+    results = list(op.results)
+    return not results or any(True for result in results for _ in result.uses)
+
+
+def _groups(op: ir.Operation, functions: dict[str, ir.Operation]) -> Iterator[list[ir.Value]]:
+    """The values of an operation that are computed from one another."""
+    operands, results = list(op.operands), list(op.results)
+    function = functions.get(callee_name(op) or "")
+    if function is not None:
+        block = function.regions[0].blocks[0]
+        yield from map(list, zip(operands, block.arguments, strict=False))
+        yield from map(list, zip(results, terminator(block).operands, strict=False))
+    elif op.name == _LOOP:
+        condition, body = (region.blocks[0] for region in op.regions)
+        carried = zip(operands, results, condition.arguments, body.arguments, terminator(body).operands, strict=True)
+        yield from map(list, carried)
+    elif op.name in _BRANCHES:
+        for region in op.regions:
+            yield from map(list, zip(results, terminator(region.blocks[0]).operands, strict=True))
+    elif op.name == MANUAL:
+        block = op.regions[0].blocks[0]
+        yield from map(list, zip(operands, block.arguments, strict=True))
+        yield from map(list, zip(results, terminator(block).operands, strict=True))
+    elif op.name in _EACH_ITS_OWN:
+        yield from map(list, zip(operands, results, strict=True))
+    elif results:
+        arguments = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
+        yield [*operands, *results, *arguments]
