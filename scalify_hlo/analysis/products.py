@@ -213,13 +213,25 @@ class _Classifier:
         """Embedding: a product with a one-hot matrix. Head: a layer on which no other layer depends."""
         forward = [product for product in self.products if product.kind == "forward"]
         layers: dict[object, list[MatrixProduct]] = {}
-        readers: dict[ir.Value, set[object]] = {}  # the layers that read a value
+        # The layers that read a value: all, and those that are differentiated. Of one that is, only these follow it:
+        # products outside, such as an optimiser's of the gradients, are no layers of its model.
+        everywhere: dict[ir.Value, set[object]] = {}
+        inside: dict[ir.Value, set[object]] = {}
+        differentiated: set[object] = set()
         for product in forward:
             key = _layer_key(product)
             layers.setdefault(key, []).append(product)
+            is_inside = self.named and direction_of(product.name) is not Direction.OUTSIDE
+            if is_inside:
+                differentiated.add(key)
             for operand in product.operands:
-                readers.setdefault(operand.value, set()).add(key)
-        heads = {key for key, members in layers.items() if not self._feeds_another(key, members, readers)}
+                for readers in (everywhere, inside) if is_inside else (everywhere,):
+                    readers.setdefault(operand.value, set()).add(key)
+        heads = {
+            key
+            for key, members in layers.items()
+            if not self._feeds_another(key, members, inside if key in differentiated else everywhere)
+        }
         for product in self.products:
             layer = product.layer
             if layer is not None:

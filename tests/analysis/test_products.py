@@ -1,6 +1,7 @@
 """Which products are backward, of which layer, by name and by data flow."""
 
 import collections
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -106,7 +107,7 @@ def test_a_derivative_that_the_loss_is_computed_from_is_forward() -> None:
         return jnp.sum(jnp.tanh(jnp.tanh(x @ w) @ w) @ v)
 
     def loss(w: jax.Array, v: jax.Array, x: jax.Array) -> jax.Array:
-        force: jax.Array = jax.grad(energy)(x, w, v)
+        force: Any = jax.grad(energy)(x, w, v)
         return jnp.mean(jnp.square(force))
 
     w, v, x = jnp.ones((8, 8)), jnp.ones((8, 4)), jnp.ones((16, 8))
@@ -117,3 +118,17 @@ def test_a_derivative_that_the_loss_is_computed_from_is_forward() -> None:
     assert not any(p.lhs.is_gradient or p.rhs.is_gradient for p in values)
     assert {p.kind for p in products if "/transpose(" in p.name} >= {"backward"}
     assert any(p.role == "gradient of the weight" for p in products)
+
+
+def test_products_of_the_optimiser_are_no_layers_behind_the_head() -> None:
+    def loss(w: jax.Array, v: jax.Array, x: jax.Array) -> jax.Array:
+        return jnp.mean(jax.nn.logsumexp(jnp.tanh(x @ w) @ v, axis=1))
+
+    def step(w: jax.Array, v: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        gradients: Any = jax.grad(loss, (0, 1))(w, v, x)
+        gw, gv = gradients
+        return w - gw @ (gw.T @ gw), v - gv @ (gv.T @ gv)  # as Muon does
+
+    text = jax.jit(step).lower(jnp.ones((8, 6)), jnp.ones((6, 4)), jnp.ones((16, 8))).as_text(debug_info=True)
+    heads = [p for p in classify(text) if p.is_head and "jvp(" in p.name]
+    assert [(p.weight, p.kind) for p in heads] == [("v", "forward"), ("v", "backward"), ("v", "backward")]
