@@ -1,6 +1,7 @@
 """What a served decoder costs on an H200: no scale arithmetic, every linear product an FP8 GEMM."""
 
 import pathlib
+import re
 from typing import Any
 
 import jax
@@ -8,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from scalify_hlo.aot.compiler import compile_for
 from scalify_hlo.aot.cost import Cost, measure_cost
+from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.passes.cast import Cast
@@ -68,3 +71,32 @@ def test_kernels_of_a_served_decoder(guard: bool, tmp_path: pathlib.Path) -> Non
     assert served.scalar_kernels + served.copies == 0 and served.gemms == bf16.gemms
     # q, k and v are one product; then o, up and down; attention's and the head's are left.
     assert served.fp8_gemms == 2 * 4
+
+
+@needs_compiler
+def test_convolutions_are_computed_in_f16_though_the_compiler_has_fp8_ones(tmp_path: pathlib.Path) -> None:
+    """What docs/serving.md says of convolutions: served ones read FP8 weights, and multiply in f16."""
+    dims = ("NHWC", "HWIO", "NHWC")
+
+    def convolve(x: jax.Array, w: jax.Array) -> jax.Array:
+        return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", None, None, dims, preferred_element_type=jnp.float32)
+
+    def compiled(module: ir.Module) -> str:
+        return compile_for(module, target("h200")).text
+
+    def exported(fun: Any, *arrays: np.ndarray) -> ir.Module:
+        return ir.Module.parse(jax.export.export(jax.jit(fun))(*arrays).mlir_module(), context=make_context())
+
+    x, w = normal(2, 8, 8, 32), normal(3, 3, 32, 32)
+    narrow = compiled(exported(convolve, *(each.astype(jnp.float8_e4m3fn) for each in (x, w))))
+    assert re.search(r'f8e4m3fn.*\n.*cudnn\$convForwardGraph"', narrow[narrow.index("ENTRY") :])
+    module = exported(lambda w, x: jnp.tanh(convolve(x, w)), w, x)
+    calibration = Calibration(module, "fp8")
+    calibration.arguments([[w, x]])
+    calibration.operands([[w, x]])
+    (tmp_path / "scales.json").write_bytes(calibration.scales.to_json())
+    precision_pipeline("fp8", pin_scales=str(tmp_path / "scales.json")).run(module, [])
+    text = compiled(module)
+    assert "f8e4m3fn[3,3,32,32]" in text and "convForwardGraph" not in text
+    # The scale of its result is a factor that cuDNN multiplies by.
+    assert re.search(r'= \(f16\[2,8,8,32\].*cudnn\$convBiasActivationForward"', text)
