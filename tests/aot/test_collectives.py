@@ -80,7 +80,7 @@ STRATEGIES: dict[str, tuple[tuple[Any, ...], ...]] = {
 # Weights are gathered in FP8, but the last layer's; activations and their gradients are, where they are cut between
 # layers: of the bf16 program's bytes.
 FP8_GATHERS = {"zero": Fraction(13, 16), "sequence": Fraction(11, 14)}
-WIDTH, HIDDEN, BATCH = 128, 256, 64
+WIDTH, HIDDEN, BATCH, VOCABULARY = 128, 256, 64, 32
 
 
 def _step(w: Any, x: jax.Array, dtype: Any, rows: Any) -> Any:
@@ -121,6 +121,37 @@ def moved(strategy: str, precision: str | None, dtype: str = "float32") -> tuple
             key = each.kind, each.element
             sizes[key] = sizes.get(key, 0) + each.size * each.times
     return sizes, sum(sizes.values())
+
+
+def _embedding_step(p: Any, tokens: jax.Array) -> Any:
+    def loss(p: Any) -> jax.Array:
+        return jnp.mean(jnp.tanh(p["e"][tokens] @ p["w"] + p["b"]) ** 2)
+
+    return jax.tree.map(lambda w, g: w - 0.125 * g, p, jax.grad(loss)(p))
+
+
+@needs_compiler
+@pytest.mark.parametrize(("precision", "bias"), [("fp16", "f32"), ("fp8", "f16")])
+def test_gradients_of_embeddings_and_biases_are_summed_as_they_are_rounded(precision: str, bias: str) -> None:
+    """fp16 does not round a bias's gradient."""
+    whole, rows = NamedSharding(MESH, PartitionSpec()), NamedSharding(MESH, PartitionSpec("i"))
+    shapes = {"e": (VOCABULARY, WIDTH), "w": (WIDTH, HIDDEN), "b": (HIDDEN,)}
+    p = {name: jax.ShapeDtypeStruct(shape, np.float32, sharding=whole) for name, shape in shapes.items()}
+    tokens = jax.ShapeDtypeStruct((BATCH,), np.int32, sharding=rows)
+    step = jax.jit(_embedding_step)
+    text = step.trace(p, tokens).lower(lowering_platforms=("cuda",)).as_text()
+    with make_context():
+        module = ir.Module.parse(text)
+        precision_pipeline(precision).run(module, [])
+        found = collectives(parse(compile_for(module, target("h200")).text))
+    sizes = dict.fromkeys(("f16", "f32"), 0)
+    for each in found:
+        assert each.kind == "all-reduce"
+        sizes[each.element] += each.size if each.size >= HIDDEN else 0
+    matrices = (VOCABULARY + HIDDEN) * WIDTH * 2
+    assert sizes == (
+        {"f16": matrices + HIDDEN * 2, "f32": 0} if bias == "f16" else {"f16": matrices, "f32": HIDDEN * 4}
+    )
 
 
 @needs_compiler
