@@ -65,15 +65,16 @@ def find_pairs(module: ir.Module | None, function: ir.Operation, forms: AffineFo
     results = list(terminator(block).operands)
     pairs = _given_pairs(function, block, results, forms)
     taken, free = set(pairs.values()), set(range(len(block.arguments))) - pairs.keys()
-    types = {block.arguments[i].type for i in free if tensor_info(block.arguments[i].type).is_float}
+    sources = {block.arguments[i]: i for i in free}
+    types = {argument.type for argument in sources if tensor_info(argument.type).is_float}
     candidates: list[tuple[float, int, int, bool]] = []
     for result, value in enumerate(results):
         if result in taken or value.type not in types or not isinstance(value, ir.OpResult):
             continue
         form = forms.of(value)
-        for argument in free:
-            coefficient = form.get(block.arguments[argument])
-            if coefficient is not None and block.arguments[argument].type == value.type:
+        for source, coefficient in form.items():
+            argument = sources.get(source)
+            if argument is not None and source.type == value.type:
                 weight, averages = _likelihood(form, coefficient)
                 if weight:
                     candidates.append((-weight, result, argument, averages))
