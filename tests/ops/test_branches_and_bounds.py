@@ -165,3 +165,66 @@ func.func public @main(%p: tensor<4xi1>, %c: tensor<f16>, %x: tensor<4xf16>) -> 
     rewritten = Rewritten.of(text, ScalifyOptions(args="2"))
     (got,) = rewritten.run([Split(chosen, None), Split(np.float16(number), None), Split(x, np.float32(2.0**exponent))])
     np.testing.assert_array_equal(recombine(got.data, got.scale) * 2.0**-exponent, np.where(chosen, number, x))
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_each_result_of_a_branch_has_its_own_scale(index: int) -> None:
+    """Three scales come out, at the places of their results; one result in the middle is an integer."""
+    text = """
+func.func public @main(%i: tensor<i32>, %x: tensor<4xf16>, %y: tensor<4xf16>, %z: tensor<4xf16>)
+    -> (tensor<4xf16>, tensor<i32>, tensor<4xf16>, tensor<4xf16>) {
+  %0:4 = "stablehlo.case"(%i) ({
+    %n = stablehlo.constant dense<7> : tensor<i32>
+    stablehlo.return %x, %n, %y, %z : tensor<4xf16>, tensor<i32>, tensor<4xf16>, tensor<4xf16>
+  }, {
+    %n = stablehlo.multiply %i, %i : tensor<i32>
+    stablehlo.return %y, %n, %z, %x : tensor<4xf16>, tensor<i32>, tensor<4xf16>, tensor<4xf16>
+  }) : (tensor<i32>) -> (tensor<4xf16>, tensor<i32>, tensor<4xf16>, tensor<4xf16>)
+  return %0#0, %0#1, %0#2, %0#3 : tensor<4xf16>, tensor<i32>, tensor<4xf16>, tensor<4xf16>
+}
+"""
+    arrays = [np.float16([1.5, -0.25, 0.75, 3.0]) * factor for factor in (1, 2, 3)]
+    scales = [np.float32(2.0**k) for k in (-30, 0, 30)]
+    splits = [Split(a, s) for a, s in zip(arrays, scales, strict=True)]
+    got = Rewritten.of(text).run([Split(np.asarray(index, np.int32), None), *splits])
+    x, y, z = (recombine(split.data, split.scale) for split in splits)
+    for pair, want in zip(got, ((x, 7, y, z), (y, 1, z, x))[index], strict=True):
+        value = pair.data if pair.scale is None else recombine(pair.data, pair.scale)
+        np.testing.assert_array_equal(value, want)
+
+
+@pytest.mark.parametrize("exponent", [-8, 8])
+def test_a_scale_that_multiplies_itself_in_a_branch_of_a_loop_is_held(exponent: int) -> None:
+    """It was 2^(20 * 8), beyond f32, were the branch not known to return a multiple of it."""
+
+    def grow(h: jax.Array, w: jax.Array) -> jax.Array:
+        branches = (lambda h: h * w, lambda h: -h)
+        return jax.lax.fori_loop(0, 40, lambda k, h: jax.lax.switch(k % 2, branches, h), h)
+
+    h, w = np.float32([1.0, 0.5]), np.float32([1.0, -1.0])
+    splits = [Split(h, np.float32(1)), Split(w * np.float32(2.0**-exponent), np.float32(2.0**exponent))]
+    (got,) = Rewritten.of(jax.jit(grow).lower(h, w).as_text()).run(splits)
+    np.testing.assert_array_equal(recombine(got.data, got.scale), h)
+
+
+def test_a_branch_s_result_is_as_large_as_those_of_the_branches_together() -> None:
+    """# E[x^2] = (1^2 + 3^2) / 2, and zeros, which lose every maximum, do not count"""
+    text = """
+func.func public @main(%i: tensor<i32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.case"(%i) ({
+    %z = stablehlo.constant dense<0.0> : tensor<4xf32>
+    stablehlo.return %z : tensor<4xf32>
+  }, {
+    stablehlo.return %x : tensor<4xf32>
+  }, {
+    %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+    %n = stablehlo.multiply %y, %c : tensor<4xf32>
+    stablehlo.return %n : tensor<4xf32>
+  }) : (tensor<i32>) -> tensor<4xf32>
+  %1 = stablehlo.negate %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+"""
+    module = parse(Rewritten.of(text, ScalifyOptions(print_rules=True)).text)
+    (negated,) = [op for op in walk(module.operation) if op.name == "stablehlo.negate"]
+    assert "rms=2.24" in str(negated.attributes["scalify.scale"])
