@@ -135,6 +135,11 @@ def test_no_flag_goes_untested():
     assert [flag for flag in flags if flag not in tests] == []
 
 
+def test_names_of_weights_need_a_precision(opt: Run):
+    """What they do with one: tests/serving/test_presets.py."""
+    assert "give --precision as well" in opt("--weights=params*", stdin=PROGRAM).error_line()
+
+
 def test_a_guard_needs_scales_to_guard(opt: Run):
     """What it does with them: tests/passes/test_guard.py."""
     assert "give --pin-scales=FILE as well" in opt("--guard", stdin=PROGRAM).error_line()
