@@ -23,6 +23,7 @@ from typing import ClassVar
 from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.constants import splat_number
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes import emission as emit
@@ -49,7 +50,7 @@ class FP8Results(Pass):
         products = [op for op in walk(module.operation) if op.name == _PRODUCT and _is_fp8(op)]
         if not any(tensor_info(x.type).element in _GRADIENTS for op in products for x in op.operands):
             return  # no backward pass
-        with module.context, ir.Location.unknown(module.context):
+        with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             taken: set[tuple[ir.Value, int]] = set()
             count = sum(_narrowed(op, taken) for op in products)
             if count:
