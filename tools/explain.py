@@ -6,9 +6,10 @@ from scalify_hlo.bindings import make_context
 from scalify_hlo.io.files import display_name, write_output
 from scalify_hlo.io.serialization import parse
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.reports.explain import as_html, as_text, explain
+from scalify_hlo.reports.explain import as_html, as_text, decisions_overlay, explained
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
+from .overlays import check_overlay_path, write_overlay
 from .progress import Stages
 
 
@@ -18,6 +19,8 @@ from .progress import Stages
               help="How many tensors to show, those estimated to be furthest from unit size; -1 for all.")  # fmt: skip
 @click.option("--json", "json_path", metavar="FILE", help="Write all decisions as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="FILE", help="Write all decisions as a page.")
+@click.option("--overlay", "overlay_path", metavar="FILE.mlirbc",
+              help="Write the rewritten program for Model Explorer, and what was decided as FILE.*.json.")  # fmt: skip
 @precision_option
 @flags_of(ScalifyOptions, "options")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
@@ -27,6 +30,7 @@ def main(
     tensors: int,
     json_path: str | None,
     html_path: str | None,
+    overlay_path: str | None,
     precision: str | None,
     options: ScalifyOptions,
 ) -> int:
@@ -36,12 +40,17 @@ def main(
     INPUT (- or nothing is stdin) is MLIR text, MLIR bytecode, a StableHLO portable artifact or a serialised
     jax.export.Exported, as written, before any rewriting. Nothing is run.
     """
+    if overlay_path is not None:
+        check_overlay_path(overlay_path)
+    stages = Stages("scalify-explain")
     module = parse(read_program(input_path), make_context())
-    found = Stages("scalify-explain").run("rewriting", lambda: explain(module, precision, options))
+    found, rewritten = stages.run("rewriting", lambda: explained(module, precision, options))
     if json_path is not None:
         write_output(json_path, found.to_json().encode())
     if html_path is not None:
         write_output(html_path, as_html(found, display_name(input_path)).encode())
+    if overlay_path is not None:
+        write_overlay(overlay_path, stages.run("node ids", lambda: decisions_overlay(rewritten)))
     if "-" not in (json_path, html_path):
         click.echo(as_text(found, tensors))
     return 0

@@ -16,13 +16,13 @@ from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.reports.health import TensorHealth, summary, table
 from scalify_hlo.reports.health_html import report_html
-from scalify_hlo.reports.overlay import check_adapter, overlay, shown_module
+from scalify_hlo.reports.overlay import overlay, shown_module
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
 from .inputs import load_inputs
+from .overlays import check_overlay_path, write_overlay
 from .progress import Stages
 
-_ENDING = ".mlirbc"
 EPILOG = """
 Arguments are drawn from --seed, or read from --inputs; a rewritten program gets (data, scale) pairs of the same
 values. rms, amax and scale are powers of two; underflow is what is not zero and below the type's smallest normal
@@ -77,9 +77,7 @@ def main(
     from scalify_hlo.execution.measure import measure, whole_values  # imports jax: not for --help
 
     if overlay_path is not None:
-        if not overlay_path.endswith(_ENDING):
-            raise click.BadParameter(f"Model Explorer reads files that end in {_ENDING}", param_hint="--overlay")
-        check_adapter()
+        check_overlay_path(overlay_path)
     stages = Stages("scalify-health")
     module = _load(input_path)
     arguments = whole_values(entry_signature(module)).arguments
@@ -107,8 +105,7 @@ def main(
         write_output(html_path, report_html(tensors, before_tensors, title=display_name(input_path)).encode())
     if overlay_path is not None and shown is not None:
         form = shown
-        for ending, content in stages.run("node ids", lambda: overlay(form, tensors)).items():
-            write_output(overlay_path.removesuffix(_ENDING) + ending, content)
+        write_overlay(overlay_path, stages.run("node ids", lambda: overlay(form, tensors)))
     if html_path != "-":
         click.echo(table(tensors))
         click.echo(summary(tensors))

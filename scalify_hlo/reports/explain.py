@@ -25,6 +25,7 @@ from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.precision_pipeline import Precision, precision_pipeline
+from scalify_hlo.reports.overlay import overlay_of_operations
 from scalify_hlo.types import tensor_info
 
 _RESCALED = "rescaled: "
@@ -104,6 +105,13 @@ def explain(
     module: ir.Module, precision: Precision | None = None, options: ScalifyOptions = ScalifyOptions()
 ) -> Explanation:
     """Rewrite a copy of `module` and tell what was decided. Raises ScalifyError as the passes do."""
+    return explained(module, precision, options)[0]
+
+
+def explained(
+    module: ir.Module, precision: Precision | None = None, options: ScalifyOptions = ScalifyOptions()
+) -> tuple[Explanation, ir.Module]:
+    """What `explain` tells, and the rewritten copy of the module, whose operations carry what was decided."""
     module = clone(module)
     pipeline = precision_pipeline(precision, dataclasses.replace(options, print_rules=True))
     products: list[ProductDecision] = []
@@ -120,10 +128,26 @@ def explain(
         if note.message.startswith(_RESCALED)
     ]
     others = [n.message for n in notes if not n.location and not n.message.startswith((_RESCALED, REMARK))]
-    return Explanation(
-        str(precision or "f32"), tuple(products), tuple(_state(module)), tuple(rescales), tuple(_tensors(module)),
-        tuple(others),
-    )  # fmt: skip
+    tensors = tuple(each for _, each in _tensors(module))
+    found = Explanation(
+        str(precision or "f32"), tuple(products), tuple(_state(module)), tuple(rescales), tensors, tuple(others)
+    )
+    return found, module
+
+
+def decisions_overlay(rewritten: ir.Module) -> dict[str, bytes]:
+    """Files for Model Explorer, by their endings, of the module that `explained` returns: ".mlirbc", and node data.
+
+    Node data are rule, scale, why it is that (reason), log2_estimate and the types of products. Raises ScalifyError
+    where Model Explorer's adapter is not installed.
+    """
+    told: list[tuple[ir.Operation, dict[str, float | str]]] = []
+    for op, each in _tensors(rewritten):
+        values: dict[str, float | str] = {"rule": each.block or each.rule, "scale": each.scale, "reason": each.reason}
+        if not math.isnan(each.log2_estimate):
+            values["log2_estimate"] = float(f"{each.log2_estimate:.4g}")
+        told.append((op, values))
+    return overlay_of_operations(rewritten, told)
 
 
 def _products(dots: FP8Dots | None, module: ir.Module) -> list[ProductDecision]:
@@ -151,8 +175,8 @@ def _state(module: ir.Module) -> list[StateDecision]:
     ]
 
 
-def _tensors(module: ir.Module) -> list[TensorDecision]:
-    found: list[TensorDecision] = []
+def _tensors(module: ir.Module) -> list[tuple[ir.Operation, TensorDecision]]:
+    found: list[tuple[ir.Operation, TensorDecision]] = []
     for function in CallGraph(module).functions.values():
         for op in walk(function):
             attributes = op.attributes
@@ -165,7 +189,7 @@ def _tensors(module: ir.Module) -> list[TensorDecision]:
                 continue
             for result, text, reason in zip(op.results, scales, reasons, strict=False):
                 if text != "plain":
-                    found.append(_tensor(op, result, rule, block, text, reason))
+                    found.append((op, _tensor(op, result, rule, block, text, reason)))
     return found
 
 

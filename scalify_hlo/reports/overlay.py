@@ -79,12 +79,17 @@ def shown_module(module: ir.Module) -> ir.Module:
         copy = clone(module)
         for mark in marks(copy):
             mark.erase()
-        for function in CallGraph(copy).functions.values():
-            for op in walk(function):
-                if op.name in ("stablehlo.dot_general", "stablehlo.convolution"):
-                    types = [tensor_info(value.type).element for value in (*op.operands, op.results[0])]
-                    op.attributes[_PRODUCT] = ir.StringAttr.get(f"{types[0]} x {types[1]} -> {types[2]}")
+        _tell_products(copy)
     return copy
+
+
+def _tell_products(module: ir.Module) -> None:
+    """Give each matrix product an attribute with the types of its operands and result."""
+    for function in CallGraph(module).functions.values():
+        for op in walk(function):
+            if op.name in ("stablehlo.dot_general", "stablehlo.convolution"):
+                types = [tensor_info(value.type).element for value in (*op.operands, op.results[0])]
+                op.attributes[_PRODUCT] = ir.StringAttr.get(f"{types[0]} x {types[1]} -> {types[2]}")
 
 
 def _node(value: ir.Value, numbers: dict[ir.Operation, int]) -> str:
@@ -112,19 +117,62 @@ def overlay(shown: ir.Module, tensors: Sequence[TensorHealth]) -> dict[str, byte
     Where a node has several tensors, the one of worst verdict is told. Numbers that are not finite are left out.
     Raises ScalifyError where Model Explorer's adapter is not installed, or does not read the module.
     """
+    by_verdict = sorted(tensors, key=lambda tensor: _WORST.index(tensor.verdict))
+    data: list[NodeData] = []
+    for name, number, gradient in _NUMBERS:
+        values: dict[str, float | str] = {}
+        for tensor in by_verdict:
+            if math.isfinite(number(tensor)):
+                values.setdefault(tensor.node, float(f"{number(tensor):.4g}"))
+        data.append(NodeData(name, values, gradient))
+    return _files(shown, data)
+
+
+def overlay_of_operations(
+    module: ir.Module, told: Sequence[tuple[ir.Operation, dict[str, float | str]]]
+) -> dict[str, bytes]:
+    """The same for what is known of operations of a module: for each, values by the names of the files. The first counts
+    where there are several of one operation.
+
+    `module` gets attributes that number its operations and tell the types of its products. Numbers are coloured from
+    blue (least) to red. Raises ScalifyError as `overlay` does.
+    """
+    data: dict[str, NodeData] = {}
+    with module.context, ir.Location.unknown():
+        _tell_products(module)
+        numbers: dict[ir.Operation, int] = {}
+        for op, values in told:
+            node = _numbered(op, numbers)
+            for name, value in values.items():
+                colours = () if isinstance(value, str) else _BLUE_TO_RED
+                data.setdefault(name, NodeData(name, {}, colours)).values.setdefault(node, value)
+        return _files(module, list(data.values()))
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeData:
+    """What one file of an overlay tells. values: by the names of nodes (`_node`). gradient: colours of numbers."""
+
+    name: str
+    values: dict[str, float | str]
+    gradient: Sequence[Any] = ()
+
+
+def _files(shown: ir.Module, told: Sequence[NodeData]) -> dict[str, bytes]:
+    """The artifact of a module, a file for each kind of node data, and one for the types of products."""
     artifact, _ = to_artifact(shown)
     graphs = _graphs(artifact)
     found = {".mlirbc": artifact}
-    by_verdict = sorted(tensors, key=lambda tensor: _WORST.index(tensor.verdict))
-    for name, number, gradient in _NUMBERS:
+    for each in told:
         data: dict[str, Any] = {}
         for graph in graphs:
-            results: _Results = {}
-            for tensor in by_verdict:
-                if tensor.node in graph.nodes and math.isfinite(number(tensor)):
-                    results.setdefault(graph.nodes[tensor.node], {"value": float(f"{number(tensor):.4g}")})
-            data[graph.name] = {"name": name, "results": results, "gradient": gradient}
-        found[f".{name}.json"] = _json(data)
+            results: _Results = {
+                graph.nodes[node]: {"value": value} for node, value in each.values.items() if node in graph.nodes
+            }
+            data[graph.name] = {"name": each.name, "results": results}
+            if each.gradient:
+                data[graph.name]["gradient"] = each.gradient
+        found[f".{each.name}.json"] = _json(data)
     kinds = {
         graph.name: {
             "name": "product",

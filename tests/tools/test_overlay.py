@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from scalify_hlo.tools.explain import main as explain
 from scalify_hlo.tools.health import main
 
 PROGRAM = """
@@ -63,6 +64,22 @@ def test_values_are_at_the_nodes_of_their_operations(tmp_path: pathlib.Path) -> 
     # What the table says of the product is at its node.
     row = next(line for line in done.output.splitlines() if line.startswith("layer/product"))
     assert f"2^{results(file, 'log2_rms')[product[0]]['value']:.1f}" in row
+
+
+def test_decisions_are_at_the_nodes_of_their_operations(tmp_path: pathlib.Path) -> None:
+    if importlib.util.find_spec("ai_edge_model_explorer_adapter") is None:
+        pytest.skip("Model Explorer's adapter is not here")
+    file = tmp_path / "x.mlirbc"
+    done = CliRunner().invoke(explain, ["-", "--precision=fp16", f"--overlay={file}", "--json=-"], input=PROGRAM)
+    assert done.exit_code == 0, done.output
+    read = subprocess.run([sys.executable, "-c", SHOW, file], check=True, capture_output=True, text=True)
+    nodes = {node["id"]: node for node in json.loads(read.stdout)[0]["subgraphs"][0]["nodes"]}
+    (product,) = results(file, "product")
+    assert nodes[product]["label"] == "stablehlo.dot_general"
+    decided = next(t for t in json.loads(done.output)["tensors"] if t["operation"] == "stablehlo.dot_general")
+    for kind in ("rule", "scale", "reason"):
+        assert results(file, kind)[product]["value"] == decided[kind]
+    assert results(file, "log2_estimate")[product]["value"] == pytest.approx(decided["log2_estimate"], rel=1e-3)
 
 
 def test_without_the_adapter_one_line_before_the_program_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
