@@ -131,8 +131,8 @@ def overlay(shown: ir.Module, tensors: Sequence[TensorHealth]) -> dict[str, byte
 def overlay_of_operations(
     module: ir.Module, told: Sequence[tuple[ir.Operation, dict[str, float | str]]]
 ) -> dict[str, bytes]:
-    """The same for what is known of operations of a module: for each, values by the names of the files. The first counts
-    where there are several of one operation.
+    """The same for what is known of operations of a module: for each, values by the names of the files. The first
+    counts where there are several of one operation.
 
     `module` gets attributes that number its operations and tell the types of its products. Numbers are coloured from
     blue (least) to red. Raises ScalifyError as `overlay` does.
