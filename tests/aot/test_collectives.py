@@ -123,6 +123,43 @@ def moved(strategy: str, precision: str | None, dtype: str = "float32") -> tuple
     return sizes, sum(sizes.values())
 
 
+def _scanned_step(w: Any, x: jax.Array, dtype: Any) -> Any:
+    rows = NamedSharding(MESH, PartitionSpec("i"))
+
+    def layer(y: jax.Array, each: Any) -> tuple[jax.Array, None]:
+        h = jax.lax.with_sharding_constraint(jnp.tanh(y @ each[0].astype(dtype)), rows)
+        return jax.lax.with_sharding_constraint(y + h @ each[1].astype(dtype), rows), None
+
+    def loss(w: Any) -> jax.Array:
+        return jnp.mean(jax.lax.scan(layer, x.astype(dtype), w)[0].astype(jnp.float32) ** 2)
+
+    return jax.tree.map(lambda w, g: w - 0.125 * g, w, jax.grad(loss)(w))
+
+
+@needs_compiler
+@pytest.mark.parametrize(("spec", "of_bf16"), [((), Fraction(1)), ((None, None, "i"), Fraction(5, 6))])
+def test_layers_under_scan_move_no_more(spec: tuple[Any, ...], of_bf16: Fraction) -> None:
+    """Data parallel, and ZeRO-3 with weights cut along what they compute: fp8 gathers half of them in FP8."""
+
+    def size(dtype: Any, precision: str | None) -> int:
+        def array(shape: tuple[int, ...], spec: tuple[Any, ...]) -> jax.ShapeDtypeStruct:
+            return jax.ShapeDtypeStruct(shape, np.float32, sharding=NamedSharding(MESH, PartitionSpec(*spec)))
+
+        w = array((3, WIDTH, HIDDEN), spec), array((3, HIDDEN, WIDTH), spec)
+        step = jax.jit(functools.partial(_scanned_step, dtype=dtype))
+        text = step.trace(w, array((BATCH, WIDTH), ("i",))).lower(lowering_platforms=("cuda",)).as_text()
+        with make_context():
+            module = ir.Module.parse(text)
+            if precision is not None:
+                precision_pipeline(precision).run(module, [])
+            found = collectives(parse(compile_for(module, target("h200")).text))
+        return sum(each.size * each.times for each in found if each.size > 1024)
+
+    narrow = size(jnp.bfloat16, None)
+    assert size(jnp.float32, "fp16") == narrow
+    assert size(jnp.float32, "fp8") == narrow * of_bf16
+
+
 def _embedding_step(p: Any, tokens: jax.Array) -> Any:
     def loss(p: Any) -> jax.Array:
         return jnp.mean(jnp.tanh(p["e"][tokens] @ p["w"] + p["b"]) ** 2)
