@@ -12,6 +12,7 @@ import scalify_hlo as sc
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.analysis.size_errors import SizeErrors
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution import xla
 from scalify_hlo.passes.fp8_dots import FP8Dots
 
@@ -118,3 +119,17 @@ def test_an_infinite_element_of_a_measured_operand_saturates_alone() -> None:
     (result,) = xla.compile(text)([x, np.full((32, 32), 2**-10, np.float16)])
     np.testing.assert_array_equal(result[1:], 32)
     assert np.isfinite(result).all()
+
+
+@pytest.mark.parametrize(("block", "measured"), [(gated, ["lhs"]), (lambda x, w: rms_norm(x @ w), [])])
+def test_operands_that_are_measured_are_told(block: Callable[..., jax.Array], measured: list[str]) -> None:
+    def predicted(x: jax.Array, w: jax.Array, layer: jax.Array, head: jax.Array) -> jax.Array:
+        return rms_norm(block(x, w) @ layer) @ head
+
+    remarks: list[Diagnostic] = []
+    with make_context():
+        module = ir.Module.parse(jax.jit(predicted).lower(X, W, W, W).as_text().replace("f32", "f16"))
+        FP8Dots(scaling="uncertain").apply(module, remarks)
+    told = [r.message for r in remarks if "is scaled by its largest element" in r.message]
+    assert [message.split("; ")[1].split(" ")[0] for message in told] == measured
+    assert all("6 estimates that no normalisation bounds" in message for message in told)
