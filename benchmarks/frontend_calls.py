@@ -34,21 +34,22 @@ import scalify_hlo as sc
 from benchmarks.records import RESULTS, environment, write_json
 from examples import gpt2
 
-_CALLS, _REPEATS = 200, 9
+# Rounds are short, so that some fall between what else the machine does.
+_CALLS, _ROUNDS = 200, 300
 
 
-def _seconds_per_call(functions: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Fastest of several rounds, the functions taking turns."""
+def _seconds_per_call(functions: dict[str, Callable[[], Any]], calls: int) -> dict[str, float]:
+    """Fastest of many rounds of `calls` calls, the functions taking turns."""
     best = dict.fromkeys(functions, float("inf"))
     for function in functions.values():
         jax.block_until_ready(function())
-    for _ in range(_REPEATS):
+    for _ in range(_ROUNDS):
         for name, function in functions.items():
             start = time.perf_counter()
-            for _ in range(_CALLS):
+            for _ in range(calls):
                 result = function()
             jax.block_until_ready(result)
-            best[name] = min(best[name], (time.perf_counter() - start) / _CALLS)
+            best[name] = min(best[name], (time.perf_counter() - start) / calls)
     return best
 
 
@@ -62,9 +63,10 @@ def repeated_call(leaves: int) -> dict[str, float]:
     scaled = sc.as_scaled_array(plain)
     tuples = sc.tree.map(lambda v: (v.data, v.scale), scaled)
     jitted, transformed = jax.jit(function), sc.scalify(function)
-    return _seconds_per_call({
+    functions = {
         "jit": lambda: jitted(plain), "jit, tuples": lambda: jitted(tuples), "scalify": lambda: transformed(scaled),
-    })  # fmt: skip
+    }  # fmt: skip
+    return _seconds_per_call(functions, max(10, _CALLS // leaves))
 
 
 def first_call(layers: int) -> dict[str, float]:
