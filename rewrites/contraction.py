@@ -166,7 +166,7 @@ def unary_einsum(r: OpRewrite) -> None:
         if letter not in result:
             count *= max(n, 1)
     x = r.scaled(0)
-    moments = r.rewriter.moments(x.moments).summed(count)
+    moments = r.expected(x)
     if not r.result_info().is_narrow:
         return r.settled(x.scale, moments, slack=r.rewriter.slack)
     type_ = r.emit.tensor_type(r.op.results[0].type, "f32")
@@ -184,9 +184,4 @@ def _mixed_by_fft(r: OpRewrite, index: int) -> list[int]:
       mixes=_mixed_by_fft)  # fmt: skip
 def fft(r: OpRewrite) -> None:
     x = r.scaled(0)
-    count = 1
-    for n in r.attribute_ints("fft_length"):
-        count *= n
-    inverse = "I" in str(r.op.attributes["fft_type"]).split("<")[-1].split(".")[-1].replace("type", "").split("F")[0]
-    moments = Moments(count ** (-0.5 if inverse else 0.5) * x.moments.rms)
-    r.settled(x.scale, moments, slack=r.rewriter.slack)
+    r.settled(x.scale, r.expected(x), slack=r.rewriter.slack)

@@ -31,14 +31,14 @@ def reduce_precision(r: OpRewrite) -> None:
 @rule("negate", **_LAW, shaped=True)
 def negate(r: OpRewrite) -> None:
     x = r.scaled(0)
-    r.result(x.scale, x.moments.times(-1), indifferent=x.indifferent)
+    r.result(x.scale, r.expected(x), indifferent=x.indifferent)
 
 
 # |s x| = s |x|
 @rule("abs", **_LAW, shaped=True)
 def absolute(r: OpRewrite) -> None:
     x = r.scaled(0)
-    r.result(x.scale, x.moments.absolute(), indifferent=x.indifferent)
+    r.result(x.scale, r.expected(x), indifferent=x.indifferent)
 
 
 # every value keeps its own scale
@@ -99,7 +99,7 @@ def _move_scale(
 def moved(r: OpRewrite, scale: Scale) -> None:
     """Declare the result of a data movement."""
     x = r.scaled(0)
-    r.result(scale, x.moments, indifferent=x.indifferent)
+    r.result(scale, r.expected(x), indifferent=x.indifferent)
 
 
 @rule("reverse", **_LAW, shaped=True)

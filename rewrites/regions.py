@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalify_hlo.analysis.origins import are_exponentials
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.emit.widening import widened
 from scalify_hlo.rules.bodies import body_kind, open_scale, with_body
@@ -113,17 +112,17 @@ def _with_initial(r: OpRewrite, index: int, initial: int) -> ScaledValue:
 
 def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
     x = _with_initial(r, 0, 1)
-    known = r.rewriter.moments(x.moments)
-    moments = known.summed(count)
-    if known.nonnegative and x.scale.is_one and are_exponentials(x.data):
-        moments = dataclasses.replace(moments, least=1.0)
+    moments = r.expected(x)
+    if moments.least:  # of values; rows of causal attention have as few terms as one
+        moments = dataclasses.replace(moments, least=1.0 if x.scale.is_one else 0.0)
     scale = _without(r, x.scale, kept)
     if x.indifferent:
         return r.result(scale, moments, indifferent=True)
     if not r.result_info().is_narrow:
         return r.settled(scale, moments, slack=r.rewriter.slack, unit=math.log2(max(count, 1)))
     # Accumulate in f32, multiply by the power of two, then round to the narrow type.
-    return r.accumulated(widened(r).results[0], growth(r, known.rms, moments, count), scale, moments)
+    exponent = growth(r, r.rewriter.moments(x.moments).rms, moments, count)
+    return r.accumulated(widened(r).results[0], exponent, scale, moments)
 
 
 def _product(r: OpRewrite, count: int) -> None:

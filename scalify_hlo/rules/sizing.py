@@ -7,7 +7,6 @@ whose size follows from its operands' data alone, whatever the scales.
 import math
 from collections.abc import Sequence
 
-from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.values import PlainFacts, ScaledValue
@@ -44,9 +43,8 @@ def expected(
     loop writes from one end to the other.
     """
     sizes = [_size(rewriter, each) for each in [*operands, *list(op.operands)[len(operands) :]]]
-    # The paper's rules take all terms to be independent.
-    alignment = 0.0 if rewriter.paper else budget.ALIGNMENT
-    view = View(op, op.name, sizes, Algebra(), {op.operands[0]: None} if filled else {}, _Before(rewriter), alignment)
+    # Terms of sums are independent; how much room narrow types leave for those that agree is the rules' own.
+    view = View(op, op.name, sizes, Algebra(), {op.operands[0]: None} if filled else {}, _Before(rewriter), 0.0)
     view.index = index
     return size_of(view).moments
 
