@@ -1,5 +1,7 @@
 """Products that are rounded to bf16 next give bf16 themselves; in f16, which they could overflow, they do not."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -19,12 +21,16 @@ def product(element: str, *, accumulation: str) -> str:
 }}"""
 
 
-# A program with f16 in it brings its sums back to unit size, which is what f32 results are rounded from.
-BESIDE_F16 = "func.func private @unused(%x: tensor<2xf16>) -> tensor<2xf16> { return %x : tensor<2xf16> }"
+def from_f16(text: str) -> str:
+    """The program with a first operand that comes as f16: what f16 holds is brought back to unit size, its sums too."""
+    wanted = re.search(r"%x: tensor<4x64x(\w+)>", text)
+    assert wanted is not None
+    head, body = text.replace(wanted[0], "%h: tensor<4x64xf16>").split("{\n", 1)
+    return f"{head}{{\n  %x = stablehlo.convert %h : (tensor<4x64xf16>) -> tensor<4x64x{wanted[1]}>\n{body}"
 
 
 def test_bf16_is_what_the_product_gives() -> None:
-    text = rewrite_module(product("bf16", accumulation="f32") + BESIDE_F16)
+    text = rewrite_module(from_f16(product("bf16", accumulation="f32")))
     assert "tensor<64x3xbf16>) -> tensor<4x3xbf16>" in text and "xf32>" not in text.replace("tensor<f32>", "")
 
 
@@ -44,11 +50,11 @@ def test_a_sum_that_is_read_in_f32_too_stays_in_f32() -> None:
   %0 = stablehlo.convert %d : (tensor<4x3xf32>) -> tensor<4x3xbf16>
   return %0, %d : tensor<4x3xbf16>, tensor<4x3xf32>
 }"""
-    assert "tensor<64x3xbf16>) -> tensor<4x3xf32>" in rewrite_module(text + BESIDE_F16)
+    assert "tensor<64x3xbf16>) -> tensor<4x3xf32>" in rewrite_module(from_f16(text))
 
 
 def test_operands_in_f32_keep_their_product_in_f32() -> None:
     text = product("f32", accumulation="f32").replace("-> tensor<4x3xf32> {", "-> tensor<4x3xbf16> {")
     text = text.replace("(tensor<4x3xf32>) -> tensor<4x3xf32>", "(tensor<4x3xf32>) -> tensor<4x3xbf16>")
     text = text.replace("return %0 : tensor<4x3xf32>", "return %0 : tensor<4x3xbf16>")
-    assert "tensor<64x3xf32>) -> tensor<4x3xf32>" in rewrite_module(text + BESIDE_F16)
+    assert "tensor<64x3xf32>) -> tensor<4x3xf32>" in rewrite_module(from_f16(text))
