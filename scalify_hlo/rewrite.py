@@ -11,6 +11,7 @@ from scalify_hlo.analysis.narrow_values import mark_wide, unmark_wide
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.packed_scales import gather_scales_of_arguments
 from scalify_hlo.emit.scatter_factors import move_factors_to_updates
+from scalify_hlo.emit.wide_products import widen_products
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.functions import FunctionTable
 from scalify_hlo.engine.inlining import inline_loop_bodies
@@ -131,6 +132,8 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         table.remove_unused()
         if survey.scatters:
             move_factors_to_updates(module)
+        if survey.narrow:
+            widen_products(module)
         if has_layouts:
             unfold_layouts(module)
         unmark_state(module)
