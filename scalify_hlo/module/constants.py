@@ -49,6 +49,14 @@ class Constant:
     is_read: bool = True
 
 
+def constant_behind(value: ir.Value) -> ir.Operation | None:
+    """The constant that a value is, or that is broadcast to it; None for other values."""
+    owner = value.owner
+    while not isinstance(owner, ir.Block) and owner.name == "stablehlo.broadcast_in_dim":
+        owner = owner.operands[0].owner
+    return owner.operation if not isinstance(owner, ir.Block) and owner.name == CONSTANT else None
+
+
 def dense_value(constant: ir.Operation) -> ir.DenseElementsAttr | None:
     """The elements of a constant; None for complex ones, on which the bindings raise, and for resources."""
     if tensor_info(constant.results[0].type).is_complex:

@@ -10,9 +10,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir, stablehlo
-from scalify_hlo.module.constants import splat_number
+from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.module.propagation import Axes, Layout, Propagated
 from scalify_hlo.types import tensor_info
 
@@ -58,11 +57,9 @@ def is_sum(op: ir.Operation) -> bool:
     """Whether a reduction or scatter of one operand adds, to zeros."""
     if len(op.regions) != 1 or len(op.results) != 1:
         return False
-    start = defining_op(op.operands[1] if op.name == REDUCTION else op.operands[0])
-    while start is not None and start.name == "stablehlo.broadcast_in_dim":
-        start = defining_op(start.operands[0])
+    start = constant_behind(op.operands[1] if op.name == REDUCTION else op.operands[0])
     body = [each.operation for each in op.regions[0].blocks[0].operations]
-    zero = start is not None and start.name == "stablehlo.constant" and splat_number(start) == 0
+    zero = start is not None and splat_number(start) == 0
     return zero and len(body) == 2 and body[0].name == "stablehlo.add" and body[1].operands[0] == body[0].results[0]
 
 

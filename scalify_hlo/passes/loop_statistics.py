@@ -7,6 +7,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import carries
+from scalify_hlo.module.constants import constant_behind
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.types import tensor_info
 
@@ -39,10 +40,7 @@ class _Kinds:
         found = self.kinds.get(value)
         if found is not None:
             return found
-        while isinstance(value, ir.OpResult) and value.owner.operation.name == "stablehlo.broadcast_in_dim":
-            value = value.owner.operation.operands[0]
-        constant = isinstance(value, ir.OpResult) and value.owner.operation.name == "stablehlo.constant"
-        return CONSTANT if constant else OTHER
+        return OTHER if constant_behind(value) is None else CONSTANT
 
     def loop(self, op: ir.Operation) -> list[int]:
         """What a loop carries, after an iteration."""

@@ -14,6 +14,7 @@ import heapq
 from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import constant_behind
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
@@ -62,7 +63,7 @@ def _ending_at(last: ir.Operation, operations: Sequence[ir.Operation],
 
     def depend(op: ir.Operation) -> None:
         for value in op.operands:
-            if value in seen or _is_constant(value):
+            if value in seen or constant_behind(value) is not None:
                 continue
             seen.add(value)
             owner = value.owner
@@ -96,15 +97,3 @@ def _ending_at(last: ir.Operation, operations: Sequence[ir.Operation],
         if any(use.owner.operation not in inside for result in op.results for use in result.uses):
             return None
     return Expansion(root, ordered)
-
-
-def _is_constant(value: ir.Value) -> bool:
-    """Whether a value is a constant, or one broadcast."""
-    owner = value.owner
-    while not isinstance(owner, ir.Block):
-        if owner.name == "stablehlo.constant":
-            return True
-        if owner.name != "stablehlo.broadcast_in_dim":
-            return False
-        owner = owner.operands[0].owner
-    return False

@@ -10,7 +10,7 @@ both multiples would push the one or the other out of the range that the program
 from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import CONSTANT, splat_number
+from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
 # f(s x) = s f(x) for s > 0: the size of the result is that of an operand.
@@ -68,10 +68,8 @@ def _multiples(value: ir.Value) -> _Multiples | None:
 
 def _number(value: ir.Value) -> float | None:
     """The number that all elements of a constant, or of one broadcast, are."""
-    op = value.owner
-    while not isinstance(op, ir.Block) and op.name == "stablehlo.broadcast_in_dim":
-        op = op.operands[0].owner
-    return splat_number(op) if not isinstance(op, ir.Block) and op.name == CONSTANT else None
+    constant = constant_behind(value)
+    return None if constant is None else splat_number(constant)
 
 
 def _compares_size(predicate: ir.Value, source: ir.Value) -> bool:
