@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from scalify_hlo.analysis.narrow_values import mark_wide, unmark_wide
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.emit.merged_factors import merge_factors
 from scalify_hlo.emit.packed_scales import gather_scales_of_arguments
 from scalify_hlo.emit.scatter_factors import move_factors_to_updates
 from scalify_hlo.emit.wide_products import widen_products
@@ -134,6 +135,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
             move_factors_to_updates(module)
         if survey.narrow:
             widen_products(module)
+        merge_factors(module)
         if has_layouts:
             unfold_layouts(module)
         unmark_state(module)

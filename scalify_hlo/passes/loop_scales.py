@@ -161,11 +161,7 @@ class LoopScales:
                     known[op.results[0]] = result
         last = terminator(body)
         found = {i: of(last.operands[i]) for i in carried}
-        return {
-            i: value
-            for i, value in found.items()
-            if value is not None and _usable(value)
-        }
+        return {i: value for i, value in found.items() if value is not None and _usable(value)}
 
 
 def _brought(data: ir.Value, scale: Array, target: Array, ip: ir.InsertionPoint) -> ir.Value:

@@ -44,9 +44,7 @@ def parse_precision(precision: Precision) -> PrecisionPolicy:
     return _for_target(chosen)
 
 
-def passes_around_scalify(
-    precision: Precision, *, pinned: bool = False
-) -> tuple[tuple[Pass, ...], tuple[Pass, ...]]:
+def passes_around_scalify(precision: Precision, *, pinned: bool = False) -> tuple[tuple[Pass, ...], tuple[Pass, ...]]:
     """The passes to run before and after `scalify` for a training step written in f32.
 
     pinned: scales will be pinned; what a program without a backward pass has weights for is computed with alone, so

@@ -28,9 +28,7 @@ BESIDE = _program(
     "    %k = stablehlo.multiply %h, %h : tensor<8xf16>\n",
     "%d, %k",
 )
-UNUSED = _program(
-    "tensor<64x256xf32>", "    %h = stablehlo.convert %y : (tensor<8xf32>) -> tensor<8xf16>\n", "%d"
-)
+UNUSED = _program("tensor<64x256xf32>", "    %h = stablehlo.convert %y : (tensor<8xf32>) -> tensor<8xf16>\n", "%d")
 ON_THE_WAY = _program(
     "tensor<64x256xf32>, tensor<64x256xf16>",
     "    %h = stablehlo.convert %c : (tensor<64x256xf32>) -> tensor<64x256xf16>\n",

@@ -1,0 +1,72 @@
+"""A power of two that follows another is merged into it, with the same bits."""
+
+import re
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from scalify_hlo import rewrite_module
+from scalify_hlo.execution import xla
+
+
+def centred(x: jax.Array) -> jax.Array:
+    return x - jnp.mean(x, axis=-1, keepdims=True)
+
+
+def _rewritten(fun: Callable[..., object], *shapes: tuple[int, ...]) -> str:
+    arguments = [jax.ShapeDtypeStruct(shape, jnp.float16) for shape in shapes]
+    return rewrite_module(jax.jit(fun).lower(*arguments).as_text())
+
+
+def test_a_mean_has_one_factor() -> None:
+    text = _rewritten(centred, (8, 64))
+    factors = re.findall(r"constant dense<(\S+)> : tensor<8x\d+x\w+>", text)
+    assert [float(factor) for factor in factors] == [1 / 64]
+    assert len(re.findall(r"stablehlo.multiply .*tensor<8x", text)) == 1
+
+
+@pytest.mark.parametrize("exponent", [-40, 0, 40])
+def test_the_bits_are_those_of_two_factors(exponent: int) -> None:
+    x = np.random.default_rng(0).standard_normal((8, 64)).astype(np.float16) + np.float16(3)
+    scale = np.float32(2.0**exponent)
+    data, found = xla.compile(_rewritten(centred, (8, 64)))([x, scale])
+    assert found == scale
+    sums = x.astype(np.float32).sum(axis=-1, keepdims=True)
+    mean = ((sums / 8).astype(np.float16) * np.float16(1 / 8)).astype(np.float16)
+    np.testing.assert_array_equal(data, x - mean)
+
+
+def test_what_is_read_between_two_factors_stays() -> None:
+    """The mean is a result: it keeps its own scale, and its factor."""
+
+    def both(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        mean = jnp.mean(x, axis=-1, keepdims=True)
+        return mean, x - mean
+
+    text = _rewritten(both, (8, 64))
+    assert len(re.findall(r"stablehlo.multiply .*tensor<8x", text)) == 2
+
+
+_CHAIN = """func.func @main(%x: tensor<8xf16>) -> tensor<8xf32> {{
+  %a = stablehlo.constant dense<{first}> : tensor<8xf16>
+  %b = stablehlo.constant dense<{second}> : tensor<8xf32>
+  %p = stablehlo.multiply %x, %a : tensor<8xf16>
+  %w = stablehlo.convert %p : (tensor<8xf16>) -> tensor<8xf32>
+  %q = stablehlo.multiply %w, %b : tensor<8xf32>
+  return %q : tensor<8xf32>
+}}"""
+
+
+def test_a_factor_in_a_wider_type_is_not_moved_into_a_narrow_one() -> None:
+    """2^10 x of 2^8 is beyond f16, where the first factor is, and within f32, where the second is."""
+    from scalify_hlo.bindings import ir, make_context
+    from scalify_hlo.emit.merged_factors import merge_factors
+
+    with make_context():
+        module = ir.Module.parse(_CHAIN.format(first="1.0e+00", second="1.024e+03"))
+        before = str(module)
+        merge_factors(module)
+        assert str(module) == before
