@@ -15,6 +15,7 @@ import math
 from collections.abc import Collection, Iterable
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import identity
 from scalify_hlo.types import TensorInfo, tensor_info
 
 _NARROW = "bf16"
@@ -22,7 +23,7 @@ _NARROW = "bf16"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Product:
-    """A contraction with f32 result, and the hash of its operation while that existed."""
+    """A contraction with f32 result, and the identity of its operation while that existed."""
 
     op: ir.Operation
     key: int
@@ -30,13 +31,13 @@ class Product:
 
 def noted_product(op: ir.Operation) -> Product:
     """A contraction that `narrow_products` is to look at once the function is rewritten."""
-    return Product(op, hash(op))
+    return Product(op, identity(op))
 
 
 def narrow_products(products: Iterable[Product], erased: Collection[int]) -> None:
     """Give products the type that all that reads them rounds them to, where they fit it.
 
-    erased: hashes of operations that exist no more.
+    erased: identities of operations that exist no more.
     """
     for product in products:
         if product.key not in erased:

@@ -13,34 +13,35 @@ from collections.abc import Collection, Iterable
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.stamps import FORM, put_stamps, stamps_of
+from scalify_hlo.module.identity import identity
 
 _TERMINATORS = frozenset({"func.return", "stablehlo.return"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum of static shape on values and its quotient by a scale, the data; with their hashes, which outlive them.
+    """A sum of static shape on values and its quotient by a scale, the data; with their identities, which outlive them.
 
     Of other shapes, operations between the two read the sum's size.
     """
 
     sum: ir.Operation
     quotient: ir.Operation
-    hashes: tuple[int, int]
+    identities: tuple[int, int]
 
 
 def noted(sum_: ir.Operation, quotient: ir.Operation) -> Sum:
     """A sum that `share_sums` is to look at once the function is rewritten."""
-    return Sum(sum_, quotient, (hash(sum_), hash(quotient)))
+    return Sum(sum_, quotient, (identity(sum_), identity(quotient)))
 
 
 def share_sums(sums: Iterable[Sum], erased: Collection[int]) -> None:
     """Distribute the division over the terms of sums whose data have several uses.
 
-    erased: hashes of operations that exist no more.
+    erased: identities of operations that exist no more.
     """
     for found in sums:
-        if not any(key in erased for key in found.hashes):
+        if not any(key in erased for key in found.identities):
             _share(found.sum, found.quotient)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import identity
 
 # Why a scale is what it is, beside the rule's law. docs/numerics.md explains each.
 Reason = Literal[
@@ -29,7 +30,7 @@ STAMPS = (RULE, SCALE, REASON, BLOCK, FORM)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stamped:
-    """A stamped operation, by its hash, and who can take its place: what computes its data, or the value beside them.
+    """A stamped operation, by its identity, and who can take its place: what computes its data, or the value.
 
     cache, value: the cache of the scope, and under what it has the value, if it is computed at all.
     """
@@ -49,17 +50,17 @@ class Inheritance:
         for each in stamped:
             heirs = self._heirs[each.key] = []
             for value, is_value in ((each.data, False), (each.cache.get(each.value), True)):
-                if isinstance(value, ir.OpResult) and hash(value.owner.operation) != each.key:
+                if isinstance(value, ir.OpResult) and identity(value.owner.operation) != each.key:
                     op = value.owner.operation
-                    heirs.append((hash(op), op, is_value))
+                    heirs.append((identity(op), op, is_value))
 
     def note(self, key: int, op: ir.Operation) -> None:
-        """An operation, whose hash is `key`, is about to be erased."""
+        """An operation, whose identity is `key`, is about to be erased."""
         if self._heirs.get(key) and RULE in op.attributes:
             self._left.append((key, stamps_of(op)))
 
     def settle(self, erased: set[int]) -> None:
-        """Everything is erased whose hash is given: stamps go to the first heir that is left and has none."""
+        """Everything is erased whose identity is given: stamps go to the first heir that is left and has none."""
         for key, attributes in self._left:
             for heir, op, is_value in self._heirs[key]:
                 if heir not in erased and RULE not in op.attributes:

@@ -17,6 +17,7 @@ from scalify_hlo.emit.stamps import BY_LAW, REMARK, Inheritance, Stamped
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.carriers import lay_out, sharding_of, takes_layout
+from scalify_hlo.module.identity import identity
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition import find_laws
@@ -59,7 +60,7 @@ class Rewriter:
         self.sums: list[Sum] = []
         self.products: list[Product] = []
         self.stamped: list[Stamped] = []
-        # Operations, with their hashes, that are to be given shardings. At the end: it changes the hashes.
+        # Operations, with their identities, that are to be given shardings at the end, if they are still there.
         self.layouts: list[tuple[int, ir.Operation, ir.Attribute]] = []
         self.laws: dict[ir.Value, Law] = {}  # of results of recognised blocks
         self.state_sums: dict[ir.Value, StateSum] = {}  # sums in which state is updated or averaged
@@ -242,7 +243,7 @@ class Rewriter:
             return None
         if isinstance(data, ir.OpResult):
             op = data.owner.operation
-            self.layouts.append((hash(op), op, sharding))
+            self.layouts.append((identity(op), op, sharding))
         return data
 
     def _leave_behind(self, rewrite: OpRewrite, family: str) -> None:
@@ -405,12 +406,12 @@ def empty_inputs(count: int) -> list[ScaledValue | None]:
 
 
 def erase_dead(candidates: Sequence[ir.Operation], stamps: Inheritance | None = None) -> set[int]:
-    """Erase operations whose results have no use, and then the operations that fed only them; returns their hashes.
+    """Erase operations whose results have no use, and then the operations that fed only them; returns their
+    identities.
 
     stamps: is told of each before it is erased.
     """
-    # Erased operations may not be touched again, not even to compare them: their hashes are taken before.
-    work = [(hash(op), op) for op in candidates]
+    work = [(identity(op), op) for op in candidates]
     erased: set[int] = set()
     while work:
         key, op = work.pop()
@@ -418,7 +419,7 @@ def erase_dead(candidates: Sequence[ir.Operation], stamps: Inheritance | None = 
             continue
         owners = [v.owner for v in op.operands]
         producers = [owner.operation for owner in owners if not isinstance(owner, ir.Block)]
-        work.extend((hash(p), p) for p in producers if p.name in _PURE)
+        work.extend((identity(p), p) for p in producers if p.name in _PURE)
         erased.add(key)
         if stamps is not None:
             stamps.note(key, op)

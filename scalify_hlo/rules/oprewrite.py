@@ -7,6 +7,7 @@ from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import At, Emitter
 from scalify_hlo.emit.stamps import BLOCK, BY_LAW, FORM, REASON, RULE, SCALE, VALUE, Reason, Stamped
+from scalify_hlo.module.identity import identity
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.sizing import Operand, expected
@@ -457,7 +458,7 @@ class OpRewrite:
         beside = cache.get(value)
         if beside is not None and beside == op.results[0] and beside != first.data:
             attributes[FORM] = ir.StringAttr.get(VALUE)
-        return Stamped(hash(op), cache, value, first.data)
+        return Stamped(identity(op), cache, value, first.data)
 
 
 def describe(value: ScaledValue) -> str:

@@ -1,0 +1,14 @@
+"""Telling operations apart after some of them are erased."""
+
+from scalify_hlo.bindings import ir
+
+
+def identity(op: ir.Operation) -> int:
+    """A number that an operation has as long as it exists, whatever changes on it.
+
+    An erased operation may not be touched, not even to compare it, so numbers that were taken before stand for it. The
+    hash of an operation is no such number: it is of its attributes and operands. That of a result is of where it is.
+    """
+    for result in op.results:
+        return hash(result)
+    return hash(op)
