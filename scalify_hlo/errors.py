@@ -12,12 +12,14 @@ class Diagnostic:
 
     location: `file:line:col` or the name stack of the JAX operation; empty when unknown.
     severity: "error", "warning", "remark" or "note".
+    detail: a remark about one place, which a remark about the whole module counts; commands show it when asked to.
     """
 
     message: str
     location: str = ""
     severity: str = "error"
     notes: tuple["Diagnostic", ...] = ()
+    detail: bool = False
 
     def __str__(self) -> str:
         head = f"{self.location}: " if self.location else ""

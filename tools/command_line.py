@@ -125,18 +125,48 @@ def _fail(message: str, status: int) -> NoReturn:
 
 
 def summarised(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Each remark and each warning once, at its first place, with the number of the others that say the same."""
-    said = collections.Counter((each.severity, each.message) for each in diagnostics)
+    """What the passes did in one remark, and each other remark and each warning once, with how many say the same.
+
+    Remarks about single places that a remark about the module counts are left out.
+    """
+    shown = [each for each in diagnostics if not each.detail]
+    done = {id(each): each for each in shown if _tells_what_a_pass_did(each)}
+    said = collections.Counter((each.severity, each.message) for each in shown)
     told: list[Diagnostic] = []
-    for each in diagnostics:
+    for each in shown:
         key = (each.severity, each.message)
         others = said.pop(key, 0) - 1
+        if id(each) in done:
+            continue
         if each.severity not in ("remark", "warning") or others == 0:
             told.append(each)
         elif others > 0:
-            message = f"{each.message} (and {others} times more; --all-remarks shows each place)"
+            message = f"{each.message} (and {others} times more; {_ALL_REMARKS})"
             told.append(dataclasses.replace(each, message=message))
+    places: dict[str, list[str]] = {}
+    for each in done.values():
+        places.setdefault(each.location, []).append(each.message)
+    hidden = f" ({_ALL_REMARKS})" if len(shown) < len(diagnostics) else ""
+    told += [Diagnostic(_one_sentence(messages) + hidden, place, "remark") for place, messages in places.items()]
     return told
+
+
+_ALL_REMARKS = "--all-remarks shows each place"
+
+
+def _tells_what_a_pass_did(diagnostic: Diagnostic) -> bool:
+    """A remark about the whole module, which begins with the pass's name."""
+    name, colon, _ = diagnostic.message.partition(": ")
+    return diagnostic.severity == "remark" and bool(colon) and name.startswith("scalify-") and " " not in name
+
+
+def _one_sentence(messages: Sequence[str]) -> str:
+    """Remarks of passes, one after another, each pass named once."""
+    parts: dict[str, list[str]] = {}
+    for message in messages:
+        name, _, rest = message.partition(": ")
+        parts.setdefault(name, []).append(rest)
+    return "; ".join(f"{name}: {', '.join(dict.fromkeys(said))}" for name, said in parts.items())
 
 
 def report(diagnostics: Sequence[Diagnostic]) -> None:

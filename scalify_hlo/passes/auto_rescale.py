@@ -90,9 +90,12 @@ class AutoRescale(Pass):
                     factor.owner.attributes[MEASURED] = ir.StringAttr.get(name)
                 op = defining_op(value)
                 where = describe_location(op.location) if op is not None else ""
-                remarks.append(Diagnostic(f"rescaled: {_DESCRIPTIONS[place]}, {value.type}", where, "remark"))
+                what = f"rescaled: {_DESCRIPTIONS[place]}, {value.type}"
+                remarks.append(Diagnostic(what, where, "remark", detail=True))
             erase_dead(module)
             merge_equal(module)
+        if not found:
+            return
         count = collections.Counter(found.values())
         counts = ", ".join(f"{count[place]} {place}" for place in _PLACES if count[place])
         remarks.append(Diagnostic(f"{self.name}: {len(found)} rescales ({counts})", "", "remark"))
@@ -226,7 +229,7 @@ def _rescale(module: ir.Module, value: ir.Value, statistic: str, element: str, k
         if known is None:
             size = magnitude(emit.convert(data, "f32"), statistic, groups_around(data.owner.operation))
             if statistic == "l2" and element == "f16":
-                size = emit.op("multiply", scalar, size, emit.splat(scalar, 2.0**budget.RESCALE_HEADROOM_F16))
+                size = emit.times(size, 2.0**budget.RESCALE_HEADROOM_F16)
             factor = power_of_two(size)
         else:
             factor = emit.splat(scalar, known)

@@ -41,6 +41,11 @@ def integer_splat(type_: ir.Type, number: int) -> ir.Value:
     return op("constant", type_, value=ir.DenseElementsAttr.get_splat(type_, attribute))
 
 
+def times(value: ir.Value, number: float) -> ir.Value:
+    """A float tensor times a number of its type; itself for 1."""
+    return value if number == 1 else op("multiply", value.type, value, splat(value.type, number))
+
+
 def broadcast(scalar: ir.Value, like: ir.Value) -> ir.Value:
     """A rank-0 tensor at the (static) shape of another."""
     type_ = tensor_type(tensor_info(like.type).shape, tensor_info(scalar.type).element)

@@ -103,11 +103,10 @@ class FP8Dots(Pass):
             uncertain = self._uncertain(module, products)
             factors = self._factors(products, calibrated)
             quantiser = Quantiser(current_scaling=self.scaling == "current", factors=factors, uncertain=uncertain)
-            count: collections.Counter[str] = collections.Counter()
+            reasons: collections.Counter[str] = collections.Counter()
             converted: list[ir.Operation] = []
             for product in products:
                 reason = self._reason_to_skip(product)
-                count["converted" if reason is None else "left"] += 1
                 if reason is None:
                     measured = _measured(product, uncertain, factors)
                     formats = self._convert(product, quantiser)
@@ -115,11 +114,14 @@ class FP8Dots(Pass):
                     remarks.append(_remark(product, f"FP8 {formats}, {_described(product)}{measured}"))
                 else:
                     remarks.append(_remark(product, f"left in {_element(product)}: {reason}"))
+                    reasons[reason] += 1
             for op in converted:
                 turn(op)
             if converted:
                 erase_dead(module)
-        summary = f"{self.name}: {count['converted']} matrix products converted to FP8, {count['left']} left"
+        left = ", ".join(f"{count}: {reason.partition(' (')[0]}" for reason, count in reasons.most_common())
+        summary = f"{self.name}: {len(converted)} matrix products converted to FP8, {reasons.total()} left"
+        summary += f" ({left})" if left else ""
         remarks.append(Diagnostic(summary, "", "remark"))
 
     def decisions(self, module: ir.Module) -> list[tuple[MatrixProduct, tuple[str, str] | None, str | None]]:
@@ -278,4 +280,4 @@ def _measured(product: MatrixProduct, uncertain: dict[ir.Value, float], factors:
 
 
 def _remark(product: MatrixProduct, message: str) -> Diagnostic:
-    return Diagnostic(message, product.source, "remark")
+    return Diagnostic(message, product.source, "remark", detail=True)

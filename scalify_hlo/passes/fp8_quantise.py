@@ -66,7 +66,7 @@ class Quantiser:
         with ip, location:
             if known != 1:
                 # Out of f16's range is out of FP8's range at either end: no wider type is needed.
-                value = emit.op("multiply", value.type, value, emit.splat(value.type, 1 / known))
+                value = emit.times(value, 1 / known)
                 factor = emit.splat(emit.tensor_type((), "f32"), known)
             elif self._current_scaling or (value in self._uncertain and value not in self._factors):
                 wide = emit.convert(value, "f32")

@@ -55,7 +55,8 @@ class FP8Results(Pass):
             count = sum(_narrowed(op, taken) for op in products)
             if count:
                 erase_dead(module)
-        remarks.append(Diagnostic(f"{self.name}: {count} products give their rounded results", "", "remark"))
+        if count:
+            remarks.append(Diagnostic(f"{self.name}: {count} products give their rounded results", "", "remark"))
 
 
 def _is_fp8(op: ir.Operation) -> bool:

@@ -172,7 +172,7 @@ def _brought(data: ir.Value, scale: Array, target: Array, ip: ir.InsertionPoint)
         return data
     with ip, ip.ref_operation.location if ip.ref_operation is not None else ir.Location.unknown():
         wide = emit.convert(data, "f32")
-        scaled = emit.op("multiply", wide.type, wide, emit.splat(wide.type, factor))
+        scaled = emit.times(wide, factor)
         return emit.convert(scaled, tensor_info(data.type).element)
 
 

@@ -83,7 +83,7 @@ def _rebased(module: ir.Module, value: ir.Value, kind: str, due: ir.Value | None
         far = emit.op("or", emit.tensor_type((), "i1"), emit.compare(size, low, "LT"), emit.compare(size, high, "GT"))
         if due is not None:
             far = emit.op("and", far.type, far, due)
-        moved = emit.op("multiply", scalar, size, emit.splat(scalar, 2.0**-target))
+        moved = emit.times(size, 2.0**-target)
         # Of zeros `size` is 1, which is near: their scale stays.
         factor = emit.op("select", scalar, far, moved, emit.splat(scalar, 1.0))
         (result,) = marker(

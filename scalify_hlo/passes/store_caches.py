@@ -66,7 +66,7 @@ def store_argument(main: ir.Operation, argument: int, scale: float) -> None:
     with ip, location:
         value = emit.convert(own, wide)
         if scale != 1:
-            value = emit.op("multiply", value.type, value, emit.splat(value.type, scale))
+            value = emit.times(value, scale)
     for reader, i in readers:
         reader.operands[i] = value
     retype(main)
@@ -187,7 +187,7 @@ def _is_inside(chain: _Chain, op: ir.Operation, operand: int, last: ir.Operation
 def _read(value: ir.Value, unit: float) -> ir.Value:
     """A placeholder for stored * unit in the type that `value` has now; right once `value` has the stored type."""
     wide = ir.Operation.create("stablehlo.convert", [value.type], [value]).results[0]
-    return wide if unit == 1 else emit.op("multiply", wide.type, wide, emit.splat(wide.type, unit))
+    return emit.times(wide, unit)
 
 
 def _stored(value: ir.Value, unit: float) -> ir.Value:

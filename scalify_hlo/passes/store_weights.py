@@ -101,7 +101,8 @@ class StoreWeights(Pass):
             erase_dead(module)  # arguments of functions that have been inlined, too
         by_channel = f", {channelled} of them with a scale for each channel" if channelled else ""
         message = f"{self.name}: {count} weights ({elements} elements) in {self.format}{by_channel}"
-        remarks.append(Diagnostic(message, "", "remark"))
+        if count:
+            remarks.append(Diagnostic(message, "", "remark"))
 
 
 def turn_argument(argument: ir.BlockArgument) -> bool:

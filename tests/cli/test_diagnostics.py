@@ -7,10 +7,21 @@ import pytest
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.io.expected_diagnostics import expectations, unmet
 from tests.cli.conftest import PROGRAM, Run
+from tests.training_programs import train_step_text
 
 BAD = "func.func @main() {\n  stablehlo.nonsense\n  return\n}\n"
 BAD_AS_ANNOUNCED = BAD.replace("  stablehlo", "  // expected-error@+1 {{'stablehlo.nonsense' is unknown}}\n  stablehlo")
 SEPARATOR = "// -----\n"
+
+
+def test_a_preset_says_what_it_did_in_one_line(opt):
+    """Places are for --all-remarks."""
+    told = opt("--precision=fp8", stdin=train_step_text()).stderr.splitlines()
+    assert len(told) == 1
+    assert "scalify-auto-rescale: " in told[0] and "36 matrix products converted to FP8, 15 left (12: has" in told[0]
+    assert told[0].endswith("(--all-remarks shows each place)")
+    every = opt("--precision=fp8", "--all-remarks", stdin=train_step_text()).stderr.splitlines()
+    assert sum("remark: FP8 " in line for line in every) == 36
 
 
 def test_parts_are_processed_one_by_one(opt: Run):
