@@ -7,6 +7,7 @@ from typing import get_args
 import click
 
 from scalify_hlo.bindings import make_context
+from scalify_hlo.errors import ScalifyError
 from scalify_hlo.io.files import write_output
 from scalify_hlo.io.scales_file import Channels, Method, read_scales
 from scalify_hlo.io.serialization import parse
@@ -20,6 +21,7 @@ from .command_line import (
     version_text,
     with_weight_names,
 )
+from .progress import Stages
 
 EPILOG = """
 Each file of --inputs is one batch: arrays by the names of the arguments (as JAX writes them, or with dots), or by their
@@ -43,6 +45,10 @@ weights and caches in common.
               help="What of a tensor its scale is chosen by.")  # fmt: skip
 @click.option("--channels", type=click.Choice(get_args(Channels)), default="auto", show_default=True,
               help="Weights with a scale for each output channel; auto: whose channels are far apart.")  # fmt: skip
+@click.option("--keep-wide", "wide", metavar="auto|N|E%", default="",
+              help="Leave some weights, and their products, in the wide type: as many as top-1 agreement needs (99% of "
+              "a bf16 cast's), N, or as an error of E% needs.")  # fmt: skip
+@click.option("--scores", multiple=True, type=int, help="For --keep-wide: index of a result whose rows are scores.")
 @click.option("--resume", is_flag=True, help="Go on from the batches that FILE has seen.")
 @click.option("--add", "add_to", metavar="FILE", help="Scales of another program of the same model: both go to -o.")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
@@ -55,6 +61,8 @@ def main(
     precision: str | None,
     method: Method,
     channels: Channels,
+    wide: str,
+    scores: tuple[int, ...],
     resume: bool,
     add_to: str | None,
 ) -> int:
@@ -65,9 +73,13 @@ def main(
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.serving.calibration import Calibration  # imports jax: not for --help
+    from scalify_hlo.serving.keep_wide import keep_wide, parse_budget
     from scalify_hlo.serving.shared_scales import add_program
     from scalify_hlo.serving.tensors import Batches, input_files
 
+    budget = parse_budget(wide) if wide else None
+    if budget is not None and add_to:
+        raise ScalifyError("--keep-wide with --add: which weights stay wide is chosen with the first program")
     patterns = [each for each in weights if "*" in each and not os.path.exists(each)]
     weights = tuple(each for each in weights if each not in patterns)
     precision = with_weight_names(precision, patterns)
@@ -92,10 +104,18 @@ def main(
             scales = calibration.scales if earlier is None else add_program(calibration.scales, earlier)
             write_output(output_path, scales.to_json())
     scales = calibration.scales
+    kept = None
+    if budget is not None:
+        kept = Stages("scalify-calibrate").run(
+            "rounding each tensor alone", lambda: keep_wide(calibration, list(batches), budget, scores or None)
+        )
+        write_output(output_path, scales.to_json())
     click.echo(
         f"{scales.batches} batches: scales of {len(scales.arguments)} arguments, {len(scales.results)} results and "
         f"{len(scales.operands)} operands of FP8 products in {output_path}"
     )
+    if kept is not None and budget is not None:
+        click.echo(kept.describe(budget))
     return 0
 
 

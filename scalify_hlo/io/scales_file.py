@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ Channels = Literal["auto", "all", "none"]
 _APART = 4
 # The largest number of E4M3.
 LARGEST_E4M3 = 448.0
+_Entry = TypeVar("_Entry", int, str)
 _FORMAT, _VERSION = "scalify-scales", 1
 
 
@@ -55,6 +56,8 @@ class ScalesFile:
     power of two that the data are divided by before they are rounded to FP8. caches: results that are stored in FP8 at
     these scales, as are the arguments that they are the new values of (cache_arguments, by the result).
     rescales: factors that would be measured at run time (`scalify-auto-rescale`), by their names.
+    wide_weights: names of weights that stay in the wide type, with the products that read them. wide_products: indices
+    of others that do.
     argument_shapes, result_shapes: of the program's, by name. others: scales of other programs of the same model.
     """
 
@@ -70,6 +73,8 @@ class ScalesFile:
     rescales: dict[str, float] = dataclasses.field(default_factory=dict[str, float])
     argument_shapes: dict[str, list[int]] = dataclasses.field(default_factory=dict[str, list[int]])
     result_shapes: dict[str, list[int]] = dataclasses.field(default_factory=dict[str, list[int]])
+    wide_products: list[int] = dataclasses.field(default_factory=list[int])
+    wide_weights: list[str] = dataclasses.field(default_factory=list[str])
     others: list["ScalesFile"] = dataclasses.field(default_factory=list["ScalesFile"])
 
     def to_json(self) -> bytes:
@@ -95,6 +100,8 @@ class ScalesFile:
             "caches": self.caches,
             "cache_arguments": self.cache_arguments,
             "rescales": self.rescales,
+            "wide_products": self.wide_products,
+            "wide_weights": self.wide_weights,
             "argument_shapes": self.argument_shapes,
             "result_shapes": self.result_shapes,
             "statistics": {name: dataclasses.asdict(each) for name, each in self.statistics.items()},
@@ -148,6 +155,7 @@ def _program(content: Mapping[str, Any], path: str, problems: list[Diagnostic]) 
         {name: str(argument) for name, argument in _table(content, "cache_arguments").items()},
         {name: float(number) for name, number in rescales.items()},
         _shapes(content, "argument_shapes", path, problems), _shapes(content, "result_shapes", path, problems),
+        _list(content, "wide_products", int, path, problems), _list(content, "wide_weights", str, path, problems),
     )  # fmt: skip
 
 
@@ -197,6 +205,17 @@ def _shapes(content: Mapping[str, Any], key: str, path: str, problems: list[Diag
         except (TypeError, ValueError):
             problems.append(Diagnostic(f"{key}: '{name}' is no list of sizes", path))
     return shapes
+
+
+def _list(
+    content: Mapping[str, Any], key: str, kind: type[_Entry], path: str, problems: list[Diagnostic]
+) -> list[_Entry]:
+    found: Any = content.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(each, kind) for each in cast(list[Any], found)):
+        what = "indices of products" if kind is int else "names of arguments"
+        problems.append(Diagnostic(f"{key}: this is no list of {what}", path))
+        return []
+    return cast(list[_Entry], found)
 
 
 def _numbers(content: Mapping[str, Any], key: str, path: str, problems: list[Diagnostic]) -> dict[str, Array]:

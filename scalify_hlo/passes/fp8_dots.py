@@ -25,11 +25,11 @@ from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.analysis.size_errors import SizeErrors
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import argument_shapes
+from scalify_hlo.engine.selection import argument_names, argument_shapes
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.globs import matches
-from scalify_hlo.io.scales_file import read_scales
+from scalify_hlo.io.scales_file import ScalesFile, read_scales
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
@@ -94,19 +94,20 @@ class FP8Dots(Pass):
         if self.scaling not in ("none", "current", "uncertain"):
             raise ScalifyError(f"unknown scaling '{self.scaling}'; known are none, current, uncertain")
         self._check_target()
-        calibrated: dict[str, float] = {}
+        file = ScalesFile()
         if self.calibration:
-            calibrated = read_scales(self.calibration).of(argument_shapes(public_function(module))).operands
+            file = read_scales(self.calibration).of(argument_shapes(public_function(module)))
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             products = matrix_products(module)
             self._check_patterns(products, remarks)
             uncertain = self._uncertain(module, products)
-            factors = self._factors(products, calibrated)
+            factors = self._factors(products, file.operands)
+            wide = self._left_wide(module, products, file)
             quantiser = Quantiser(current_scaling=self.scaling == "current", factors=factors, uncertain=uncertain)
             reasons: collections.Counter[str] = collections.Counter()
             converted: list[ir.Operation] = []
-            for product in products:
-                reason = self._reason_to_skip(product)
+            for i, product in enumerate(products):
+                reason = self._reason_to_skip(product) or ("kept by the calibration" if i in wide else None)
                 if reason is None:
                     measured = _measured(product, uncertain, factors)
                     formats = self._convert(product, quantiser)
@@ -175,6 +176,23 @@ class FP8Dots(Pass):
         if problems:
             raise ScalifyError(problems)
         return factors
+
+    def _left_wide(self, module: ir.Module, products: list[MatrixProduct], file: ScalesFile) -> set[int]:
+        """Indices of the products that the calibration leaves, or of which it leaves the weight."""
+        main = public_function(module)
+        named = dict(zip(main.regions[0].blocks[0].arguments, argument_names(main), strict=True))
+        unknown = sorted(set(file.wide_weights) - set(named.values()))
+        problems = [Diagnostic(f"wide_weights: there is no argument '{name}'", self.calibration) for name in unknown]
+        problems += [
+            Diagnostic(f"wide_products: there is no product {i}; this module has {len(products)}", self.calibration)
+            for i in file.wide_products if not 0 <= i < len(products)
+        ]  # fmt: skip
+        if problems:
+            raise ScalifyError(problems)
+        return set(file.wide_products) | {
+            i for i, product in enumerate(products)
+            if any(named.get(operand.origin.root) in file.wide_weights for operand in product.operands)
+        }  # fmt: skip
 
     # --- decisions --------------------------------------------------------------------------------------------
 

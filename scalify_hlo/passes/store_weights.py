@@ -21,7 +21,7 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.globs import matches
-from scalify_hlo.io.scales_file import Channels, channel_scales, read_scales, split_scales
+from scalify_hlo.io.scales_file import Channels, ScalesFile, channel_scales, read_scales, split_scales
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
@@ -62,7 +62,8 @@ class StoreWeights(Pass):
         with module.context, ir.Location.unknown(module.context):
             inline_functions(module)
             main = public_function(module)
-            scales = file.of(argument_shapes(main)).arguments if file is not None else {}
+            own_file = file.of(argument_shapes(main)) if file is not None else ScalesFile()
+            scales = own_file.arguments
             body = main.regions[0].blocks[0]
             attributes = attributes_of(main, "arg_attrs", len(body.arguments))
             dims = channel_dimensions(module, ir.StringAttr(main.attributes["sym_name"]).value)
@@ -72,6 +73,8 @@ class StoreWeights(Pass):
             for i, (argument, name) in enumerate(zip(body.arguments, argument_names(main), strict=True)):
                 own = attributes[i]
                 if STATE not in own or ir.StringAttr(own[STATE]).value != "weight" or matches(name, self.exclude):
+                    continue
+                if name in own_file.wide_weights:
                     continue
                 info, channels = tensor_info(argument.type), dims.get(i, ())
                 frozen = frozen_value(own)

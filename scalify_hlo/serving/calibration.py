@@ -14,6 +14,7 @@ import numpy as np
 from scalify_hlo import budget
 from scalify_hlo.analysis.caches import find_caches
 from scalify_hlo.analysis.channels import channel_dimensions
+from scalify_hlo.analysis.products import MatrixProduct
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.marks import ScaledTensor, mark_tensors
@@ -128,7 +129,7 @@ class Calibration:
 
     def _caches(self) -> dict[int, int]:
         """Argument -> result of what is stored in FP8 beside the weights; nothing in a precision without FP8."""
-        if not self._rewritten.narrow:
+        if self._rewritten.products is None:
             return {}
         module = clone(self.original)
         with module.context, ir.Location.unknown(module.context):
@@ -190,7 +191,39 @@ class Calibration:
                 for i, (argument, own) in enumerate(zip(argument_names(main), attributes, strict=True))
                 if i in dims and STATE in own and ir.StringAttr(own[STATE]).value == "weight"
             }
-            return _Rewritten(module, products.calibrated_operands(module) | measured, channels, narrow=True)
+            return _Rewritten(
+                module, products.calibrated_operands(module) | measured, channels,
+                tuple(product if formats is not None else None for product, formats, _ in decided),
+            )  # fmt: skip
+
+    def decided_products(self) -> tuple[ir.Module, tuple[MatrixProduct | None, ...]]:
+        """The program before its products become FP8, to be changed, and which do. Raises ScalifyError without FP8."""
+        module, products = self._rewritten.module, self._rewritten.products
+        if module is None or products is None:
+            raise ScalifyError("this precision has no FP8 products: give --precision=fp8")
+        del self._rewritten
+        with module.context, ir.Location.unknown(module.context):
+            for factor in measured_factors(module).values():
+                del factor.owner.attributes[MEASURED]
+        return module, products
+
+    def rewritten_inputs(
+        self, arrays: Sequence[Array], signature: Signature, pairings: Sequence[Pairing]
+    ) -> list[Array]:
+        """What a rewritten form of the program takes, at the calibrated scales. Raises ScalifyError for misfits."""
+        check_arrays(self.signature.arguments, arrays)
+        splits: list[Split] = []
+        for name, array, pairing in zip(self._names, arrays, pairings, strict=True):
+            scale = self.scales.arguments.get(name) if pairing.scale is not None else None
+            if scale is None:
+                splits.append(Split(array, None))
+                continue
+            assert pairing.scale is not None
+            if scale.shape != signature.arguments[pairing.scale].shape:  # this program has one for all channels
+                scale = np.asarray(split_scales(scale)[0], np.float32)
+            dtype = signature.arguments[pairing.data].dtype
+            splits.append(Split((array.astype(np.float64) / scale).astype(dtype), np.asarray(scale)))
+        return rewritten_arguments(splits, pairings, signature)
 
     def prepare(self) -> "OperandProbe | None":
         """The rewritten program with statistics of what will be rounded to FP8; None where nothing will be."""
@@ -234,14 +267,14 @@ class Calibration:
 class _Rewritten:
     """module: data and scales, its products still in one wide type; None where no operand becomes FP8.
     operands: of FP8 products, but weights, by their names in a file of scales, and factors that are measured at run
-    time. channels: of weights, the dimensions along which scales may differ, by the argument's name. narrow: whether
-    there are FP8 products at all.
+    time. channels: of weights, the dimensions along which scales may differ, by the argument's name. products: all, in
+    program order, None for those that do not become FP8; None where the precision has no FP8.
     """
 
     module: ir.Module | None = None
     operands: dict[str, ir.Value] = dataclasses.field(default_factory=dict[str, ir.Value])
     channels: dict[str, tuple[int, ...]] = dataclasses.field(default_factory=dict[str, tuple[int, ...]])
-    narrow: bool = False
+    products: tuple[MatrixProduct | None, ...] | None = None
 
 
 class OperandProbe:
@@ -258,22 +291,8 @@ class OperandProbe:
 
     def measure(self, arrays: Sequence[Array]) -> None:
         """Run one batch and add what was seen. Raises ScalifyError where arrays do not fit."""
-        calibration = self._calibration
-        check_arrays(calibration.signature.arguments, arrays)
-        names = argument_names(public_function(calibration.original))
-        splits: list[Split] = []
-        for name, array, pairing in zip(names, arrays, self._pairings, strict=True):
-            scale = calibration.scales.arguments.get(name) if pairing.scale is not None else None
-            if scale is None:
-                splits.append(Split(array, None))
-                continue
-            assert pairing.scale is not None
-            if scale.shape != self._signature.arguments[pairing.scale].shape:  # this program has one for all channels
-                scale = np.asarray(split_scales(scale)[0], np.float32)
-            dtype = self._signature.arguments[pairing.data].dtype
-            splits.append(Split((array.astype(np.float64) / scale).astype(dtype), np.asarray(scale)))
-        results = self._run(rewritten_arguments(splits, self._pairings, self._signature))
-        known = calibration.scales.statistics
+        results = self._run(self._calibration.rewritten_inputs(arrays, self._signature, self._pairings))
+        known = self._calibration.scales.statistics
         for tensor in read_health(self._module, results):
             # Names are followed by the source position.
             name = tensor.name.split(" ")[0]

@@ -61,7 +61,7 @@ def compare(
     exact = xla.compile(promote_to_f64(original))
     forms: dict[str, Run] = {"as written": xla.compile(original)}
     for name in ("bf16", "fp16"):
-        forms[f"cast to {name.replace('fp', 'f')}"] = _cast_run(original, name)
+        forms[f"cast to {name.replace('fp', 'f')}"] = cast_run(original, name)
     forms["served"] = served_run(served, [spec.name for spec in signature.arguments])
     forms |= others or {}
     sums: dict[tuple[str, int], _Sums] = {}
@@ -72,14 +72,19 @@ def compare(
                 if want.dtype.kind in "iub":
                     sums.setdefault((form, i), _Sums(False)).add_integers(got, want)
                 elif is_float_array(want):
-                    rows = i in scores if scores is not None else want.ndim >= 2 and want.shape[-1] >= 4
+                    rows = i in scores if scores is not None else is_scores(want)
                     sums.setdefault((form, i), _Sums(rows)).add(got, want)
     return [
         each.loss(form, signature.results[i].name) for (form, i), each in sorted(sums.items(), key=lambda x: x[0][1])
     ]
 
 
-def _cast_run(original: ir.Module, precision: str) -> Run:
+def is_scores(result: Array) -> bool:
+    """Whether the rows of a float result may be scores (logits)."""
+    return result.ndim >= 2 and result.shape[-1] >= 4
+
+
+def cast_run(original: ir.Module, precision: str) -> Run:
     """The program cast by `scalify-cast` and not rewritten: what low precision costs without scales."""
     module = clone(original)
     Cast(precision="bf16" if precision == "bf16" else "fp16").apply(module, [])

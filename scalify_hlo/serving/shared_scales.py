@@ -16,6 +16,8 @@ def add_program(mine: ScalesFile, earlier: ScalesFile) -> ScalesFile:
         for name, scale in other.arguments.items():
             if name in mine.arguments and mine.argument_shapes.get(name) == other.argument_shapes.get(name):
                 mine.arguments[name] = scale
+                if name in other.wide_weights and name not in mine.wide_weights:
+                    mine.wide_weights.append(name)
         _share_caches(other, mine)
         _share_caches(mine, other)
     if not programs:
