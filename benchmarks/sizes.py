@@ -38,6 +38,7 @@ from scalify_hlo.execution.inputs import rewritten_arguments, split_scales
 from scalify_hlo.execution.modules import as_module, clone, operations
 from scalify_hlo.execution.signature import entry_signature, pair_arguments
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.rules.registry import rules
 from scalify_hlo.size.analysis import SizeAnalysis
 
@@ -70,6 +71,7 @@ class Value:
 def values(text: str, arguments: Sequence[Any]) -> list[Value]:
     """Every float tensor that an operation of a module computes for these arguments."""
     module = as_module(text)
+    NormalForm().apply(module, [])
     _number(module)
     truth, kinds = _measured(module, arguments)
     sizes = _sizes(module, arguments, truth)

@@ -15,7 +15,7 @@ from scalify_hlo.emit.scatter_factors import move_factors_to_updates
 from scalify_hlo.emit.wide_products import widen_products
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.functions import FunctionTable
-from scalify_hlo.engine.inlining import inline_loop_bodies
+from scalify_hlo.engine.inlining import inline_calls
 from scalify_hlo.engine.normal_form import write_as_products
 from scalify_hlo.engine.preconditions import check_preconditions
 from scalify_hlo.engine.rewriter import Rewriter
@@ -107,7 +107,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         write_as_products(survey.squares)
         has_composites = to_operations(survey.chlo_functions)
         has_layouts = fold_layouts(module)
-        inline_loop_bodies(module, survey)
+        inline_calls(module)
         if options.statistics == "f32" and survey.narrow:
             widen_statistics(module)
         # Of the functions that are left.

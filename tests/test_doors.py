@@ -34,6 +34,15 @@ def _norm_by_var(x: Any) -> Any:
     return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(jnp.var(x, -1, keepdims=True) + 1e-5)
 
 
+def _relu_squared(x: Any) -> Any:
+    return jnp.where(x > 0, x, 0.0) ** 2
+
+
+@jax.jit
+def _scaled_norm(x: Any) -> Any:
+    return _norm_by_var(x) * 3.0
+
+
 SQUARES: dict[str, Callable[[Any], Any]] = {"jnp.square": jnp.square, "x * x": lambda x: x * x, "x**2": lambda x: x**2}
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     **{f"norm by {name}": _norm(square) for name, square in SQUARES.items()},
@@ -43,6 +52,16 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "gelu by erf": functools.partial(jax.nn.gelu, approximate=False),
     "softmax": jax.nn.softmax,
     "silu": jax.nn.silu,
+    "jnp.where": _relu_squared,
+    "lax.select": lambda x: jax.lax.select(x > 0, x, jnp.zeros_like(x)) ** 2,
+    "jnp.clip": lambda x: jnp.clip(x, -1.0, 1.0) ** 3,
+    "a masked softmax": lambda x: jax.nn.softmax(jnp.where(jnp.tri(16, 24, dtype=bool), x, -1e9)),
+    "an inner jit": _scaled_norm,
+    # From jax 0.12 on asinh, erfc and others are exported as composites.
+    "asinh": jnp.arcsinh,
+    "erfc": jax.scipy.special.erfc,
+    "logsumexp": lambda x: jax.nn.logsumexp(x, -1),
+    "log_softmax": jax.nn.log_softmax,
 }
 
 
@@ -101,6 +120,26 @@ def test_every_door_chooses_the_same_scales(name: str):
     assert by_export(function) == expected
 
 
+# A function, and the same with inner functions of its own.
+WITH_FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "an inner jit": (lambda x: _norm_by_var(x) * 3.0, lambda x: jax.jit(_norm_by_var)(x) * 3.0),
+    "a mask": (
+        lambda x: jax.lax.select(x > 0, x, jnp.zeros_like(x)),
+        lambda x: jnp.where(x > 0, x, jnp.zeros_like(x)),
+    ),
+    "several calls": (
+        lambda x: jax.nn.softmax(x) + 2 * jax.nn.softmax(-x),
+        lambda x: jax.jit(jax.nn.softmax)(x) + 2 * jax.jit(jax.nn.softmax)(-x),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITH_FUNCTIONS)
+def test_functions_within_a_program_are_no_business_of_its_scales(name: str):
+    flat, called = (by_text(step(function), rewrite_module, lowered=False) for function in WITH_FUNCTIONS[name])
+    assert flat == called
+
+
 @pytest.mark.parametrize("name", [f"norm by {name}" for name in SQUARES])
 def test_every_spelling_of_a_normalisation_has_the_same_scales(name: str):
     text = jax.jit(step(FUNCTIONS[name])).lower(*arguments()).as_text()
@@ -111,6 +150,7 @@ def test_every_spelling_of_a_normalisation_has_the_same_scales(name: str):
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
-def test_scalify_and_an_export_choose_the_same_in_a_precision(precision: str):
-    function = step(FUNCTIONS["norm by jnp.square"])
+@pytest.mark.parametrize("name", ["norm by jnp.square", "norm by jnp.var", "a masked softmax"])
+def test_scalify_and_an_export_choose_the_same_in_a_precision(name: str, precision: str):
+    function = step(FUNCTIONS[name])
     assert by_scalify(function, precision) == by_export(function, precision)

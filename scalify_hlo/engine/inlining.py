@@ -1,118 +1,165 @@
-"""Inlining of functions that would hide from the rules what they need to see.
+"""Calls of private functions that a program has for its text alone: small ones, and those called once.
 
-- The bodies of loops, which JAX outlines into functions of their own (`closed_call`). A loop's rules need to see how a
-  carried scale depends on itself. Only private functions with one call site, inside a loop, are inlined: the module
-  does not grow.
-- Statistics of f16 data that end in a function of their own (`jnp.var`): they are computed in f32 up to the next
-  full-size tensor, which is behind the call.
+JAX makes a function of each inner `jit`, and `jnp.where`, `jnp.clip`, `jnp.var`, `jax.nn.silu` are one each. The
+program means the same without, and what is looked for in it (a mask, a norm, a statistic, how a carried scale depends
+on itself) does not stop at a call. What is left are functions that are called several times and are large, as layers.
 """
 
-from collections.abc import Callable
+import collections
+import dataclasses
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator, walk
+from scalify_hlo.analysis.calls import callee_name, terminator, walk
+from scalify_hlo.analysis.name_stack import own_name
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.survey import Survey
 from scalify_hlo.types import tensor_info
 
-# A function that returns a statistic has no more operations than this: variances have thirty, layers hundreds.
+# A function that is copied to each of its calls has no more operations than this, nested ones counted: `jnp.var` has
+# thirty, a layer hundreds.
 _MOST_OPERATIONS = 48
 
 
-def inline_loop_bodies(module: ir.Module, survey: Survey) -> None:
-    """Inline the private functions that are called once, from inside a loop."""
-    if not survey.calls_in_loops:
-        return
-    functions: dict[str, ir.Operation] = {}
-    for op in module.body.operations:
-        if op.operation.name == "func.func":
-            functions[ir.StringAttr(op.attributes["sym_name"]).value] = op.operation
-    calls = list(survey.calls_in_loops)
-    inlined: dict[str, ir.Operation] = {}
-    while calls:
-        call = calls.pop()
-        name = callee_name(call)
-        function = functions.get(name or "")
-        if name and function is not None and survey.uses[name] == 1 and _is_plain(call) and _is_plain_private(function):
-            calls += _inline(call, function)
-            inlined[name] = function
-    for function in inlined.values():
-        function.erase()
+@dataclasses.dataclass(slots=True)
+class _Function:
+    op: ir.Operation
+    size: int
+    calls: list[ir.Operation]
+    movable: bool
 
 
-def inline_statistics(module: ir.Module, is_statistic: Callable[[ir.Value], bool]) -> None:
-    """Inline the small private functions that return or take a number for each row of a tensor.
+def inline_calls(module: ir.Module) -> None:
+    """Put private functions where they are called, in place: those that are called once, and small ones.
 
-    is_statistic: whether a value is such a number, rounded to f16.
+    Functions of integers, such as random numbers are drawn by, stay: scales are not their business. So does a function
+    marked `no_inline`, or with attributes of its own, and a call with some (`compute_on`): they hold for all of it.
+    Operations keep their names, behind the name of the call.
     """
-    graph = CallGraph(module)
-    returning: dict[str, bool] = {}
-    inlined: set[str] = set()
+    _Inlining(module).run()
 
-    def is_small(name: str) -> bool:
-        return _is_plain_private(graph.functions[name]) and len(graph.body(name).operations) <= _MOST_OPERATIONS
 
-    def returns_one(name: str) -> bool:
-        if name not in returning:
-            returning[name] = False
-            for op in list(walk(graph.functions[name])):
-                inline(op)
-            returning[name] = is_small(name) and _returns_statistic(graph.functions[name], is_statistic)
-        return returning[name]
+class _Inlining:
+    def __init__(self, module: ir.Module):
+        self.functions: dict[str, _Function] = {}
+        self.uses: collections.Counter[str] = collections.Counter()
+        self.done: set[str] = set()
+        functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+        if any(_is_private(op) for op in functions):
+            for op in functions:
+                self._look_at(op)
 
-    def inline(call: ir.Operation) -> None:
-        name = callee_name(call)
-        if call.name != "func.call" or name not in graph.functions or not _is_plain(call):
+    def run(self) -> None:
+        for name in list(self.functions):
+            self._finish(name)
+        for name, function in self.functions.items():
+            if function.movable and not self.uses[name]:
+                function.op.erase()
+
+    def _look_at(self, function: ir.Operation) -> None:
+        inner = list(walk(function))
+        calls: list[ir.Operation] = []
+        for op in inner:
+            if op.name == "func.call":
+                calls.append(op)
+            elif op.name in ("stablehlo.composite", "stablehlo.custom_call"):
+                self.uses.update(2 * _referred_to(op))
+        self.uses.update(name for call in calls if (name := callee_name(call)))
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+        self.functions[name] = _Function(function, len(inner), calls, _is_private(function) and _is_plain(function))
+
+    def _finish(self, name: str) -> None:
+        """Inline in a function what it calls, after what they call."""
+        if name in self.done:
             return
-        if returns_one(name) or (is_small(name) and any(is_statistic(value) for value in call.operands)):
-            inlined.add(name)
-            function = graph.functions[name]
-            copy = function.clone(ip=ir.InsertionPoint(function))
-            for nested in _inline(call, copy):
-                inline(nested)
-            copy.erase()
+        self.done.add(name)
+        function = self.functions[name]
+        calls, kept = function.calls, list[ir.Operation]()
+        for call in calls:
+            callee = callee_name(call) or ""
+            if callee in self.functions:
+                self._finish(callee)
+            if callee in self.functions and self._goes(call, callee):
+                self._inline(call, callee, function, kept)
+            else:
+                kept.append(call)
+        function.calls = kept
 
-    for name in graph.functions:
-        returns_one(name)
-    while unused := inlined - {callee_name(op) for op in walk(module.operation)}:
-        for name in unused:
-            graph.functions[name].erase()
-        inlined -= unused
+    def _goes(self, call: ir.Operation, callee: str) -> bool:
+        function = self.functions[callee]
+        if not function.movable or set(call.attributes.keys()) != {"callee"}:
+            return False
+        return (self.uses[callee] == 1 or function.size <= _MOST_OPERATIONS) and _concerns_scales(call)
+
+    def _inline(self, call: ir.Operation, callee: str, into: _Function, kept: list[ir.Operation]) -> None:
+        function = self.functions[callee]
+        self.uses[callee] -= 1
+        last = self.uses[callee] == 0
+        body = function.op if last else function.op.clone(ip=ir.InsertionPoint(function.op))
+        if not last:
+            self.uses.update(callee_name(inner) or "" for inner in function.calls)
+            kept += [op for op in walk(body) if op.name == "func.call"]
+        else:
+            kept += function.calls
+        into.size += function.size - 2  # the call, and the function's return
+        _move(call, body.regions[0].blocks[0])
+        if not last:
+            body.erase()
 
 
-def _returns_statistic(function: ir.Operation, is_statistic: Callable[[ir.Value], bool]) -> bool:
-    block = function.regions[0].blocks[0]
-    largest = max((tensor_info(argument.type).size for argument in block.arguments), default=0)
-    returned = [tensor_info(value.type) for value in terminator(block).operands]
-    small = any(info.element == "f16" and info.size < largest for info in returned)
-    return small and any(is_statistic(result) for op in walk(function) for result in op.results)
-
-
-def _is_plain(call: ir.Operation) -> bool:
-    """Whether nothing is asked of a call: `compute_on` and XLA's metadata hold for the function as a whole."""
-    return "mhlo.frontend_attributes" not in call.attributes
-
-
-def _is_plain_private(function: ir.Operation) -> bool:
-    attributes = function.attributes
-    private = "sym_visibility" in attributes and ir.StringAttr(attributes["sym_visibility"]).value == "private"
-    marked = any(name.startswith("scalify.") for name in attributes.keys())  # noqa: SIM118 (not a dict)
-    return private and not marked and len(function.regions[0].blocks) == 1
-
-
-def _inline(call: ir.Operation, function: ir.Operation) -> list[ir.Operation]:
-    """Move the function's operations before the call and erase the call; returns the calls among them."""
-    block = function.regions[0].blocks[0]
+def _move(call: ir.Operation, block: ir.Block) -> None:
+    """Move a function's operations before the call and erase the call."""
     for argument, operand in zip(block.arguments, call.operands, strict=True):
         argument.replace_all_uses_with(operand)
+    prefix = own_name(call)
     operations = [op.operation for op in block.operations]
-    calls: list[ir.Operation] = []
     for op in operations[:-1]:
+        _name_behind(prefix, op)
         op.move_before(call)
-        if op.name == "func.call":
-            calls.append(op)
-        elif len(op.regions):
-            calls += Survey().walk(op, in_loop=True).calls_in_loops
-    for result, value in zip(call.results, operations[-1].operands, strict=True):
+    for result, value in zip(call.results, list(terminator(block).operands), strict=True):
         result.replace_all_uses_with(value)
     call.erase()
-    return calls
+
+
+def _name_behind(prefix: str, op: ir.Operation) -> None:
+    """JAX's names of operations in functions are relative to the call."""
+    location = op.location
+    if prefix and isinstance(location, ir.NameLoc):
+        op.location = ir.Location.name(f"{prefix}/{location.name_str}", location.child_loc)
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _name_behind(prefix, inner.operation)
+
+
+def _referred_to(op: ir.Operation) -> list[str]:
+    """The functions that an operation refers to by an attribute."""
+    if op.name == "stablehlo.composite":
+        return [ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value]
+    if "called_computations" not in op.attributes:
+        return []
+    return [ir.FlatSymbolRefAttr(each).value for each in ir.ArrayAttr(op.attributes["called_computations"])]
+
+
+def _is_private(function: ir.Operation) -> bool:
+    attributes = function.attributes
+    return "sym_visibility" in attributes and ir.StringAttr(attributes["sym_visibility"]).value == "private"
+
+
+def _is_plain(function: ir.Operation) -> bool:
+    """Whether nothing is said of a function as a whole, or of its arguments and results."""
+    known = {"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs"}
+    if len(function.regions[0].blocks) != 1 or set(function.attributes.keys()) - known:
+        return False
+    return not any(
+        len(ir.DictAttr(each))
+        for kind in ("arg_attrs", "res_attrs")
+        if kind in function.attributes
+        for each in ir.ArrayAttr(function.attributes[kind])
+    )
+
+
+def _concerns_scales(call: ir.Operation) -> bool:
+    """Whether a call takes or returns floats, or predicates that choose among them."""
+    return any(
+        info.is_float or info.is_complex or info.element == "i1"
+        for value in (*call.operands, *call.results)
+        for info in [tensor_info(value.type)]
+    )

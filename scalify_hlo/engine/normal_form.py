@@ -1,22 +1,26 @@
-"""One form for programs that come in by different doors.
+"""One form for programs that come in by different doors and in different spellings.
 
 JAX exports StableHLO alone, and hands `scalify` CHLO besides: `jnp.square` is a product there, and an operation of its
 own here. What is looked for in a program, a normalisation or an average of squares, is written in StableHLO; functions
 that legalisation writes out as polynomials (erf) are looked for in either form (scalify_hlo.recognition.expansions).
+An inner `jit`, and so each function of `jax.numpy`, is a private function, which means what its body does where it is
+called (scalify_hlo.engine.inlining).
 """
 
 from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.inlining import inline_calls
 from scalify_hlo.types import tensor_info
 
 SQUARE = "chlo.square"
 
 
 def to_normal_form(module: ir.Module) -> None:
-    """Write squares as products, in place."""
+    """Write squares as products and private functions where they are called, in place."""
     write_as_products([op for op in walk(module.operation) if op.name == SQUARE])
+    inline_calls(module)
 
 
 def write_as_products(squares: Iterable[ir.Operation]) -> None:

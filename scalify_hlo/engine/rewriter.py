@@ -97,7 +97,7 @@ class Rewriter:
         operations = [op.operation for op in block.operations]
         inside: dict[ir.Operation, Expansion] = {}
         if self.options.recognise in ("all", "blocks") and not self.paper:
-            found = find_laws(operations, self.functions.called)
+            found = find_laws(operations)
             self.laws |= found
             if self.journals:
                 self.journals[-1].extend(found)

@@ -17,7 +17,6 @@ registers. Adam's m / (sqrt(v) + epsilon) of an f16 v that has just become zero 
 
 from scalify_hlo.analysis.update import ELEMENTWISE, find_update
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.inlining import inline_statistics
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.rules.bodies import body_kind
 from scalify_hlo.types import TensorInfo, tensor_info
@@ -36,7 +35,6 @@ _DEPTH = 12
 def widen_statistics(module: ir.Module) -> None:
     """Rewrite all functions of a module in place, before they are scaled. Needs a current context and location."""
     main = public_function(module)
-    inline_statistics(module, _is_statistic)
     update: set[ir.Value] = set()
     if any(_is_narrow(tensor_info(argument.type)) for argument in main.regions[0].blocks[0].arguments):
         update = find_update(module, ir.StringAttr(main.attributes["sym_name"]).value).values
@@ -201,11 +199,6 @@ def _is_constant(value: ir.Value) -> bool:
             return False
         value = op.operands[0]
     return False
-
-
-def _is_statistic(value: ir.Value) -> bool:
-    """Whether a value of a narrow type is computed of sums, one number for each row."""
-    return _is_narrow(tensor_info(value.type)) and _from_sum(value)
 
 
 def _from_sum(value: ir.Value) -> bool:

@@ -1,6 +1,5 @@
 """What the engine wants to know of a whole module before it starts, from one walk over it."""
 
-import collections
 import dataclasses
 
 from scalify_hlo.bindings import ir
@@ -10,7 +9,6 @@ from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
-_LOOP = "stablehlo.while"
 _BETWEEN_DEVICES = names(Trait.COLLECTIVE) | {MANUAL}
 # Operations whose results have the element type of an operand, or none that is a float.
 _FOLLOWING = names(
@@ -24,8 +22,6 @@ class Survey:
     """What was found.
 
     narrow: some value is of a type of less range than f32.
-    uses: how often each function is referred to; one that has to stay a function, as a decomposition, twice as often.
-    calls_in_loops: the calls inside loops, of all functions.
     scatters: there is a scatter.
     several_devices: there is per-device code, or an operation between devices.
     squares: operations that the normal form has not (see scalify_hlo.engine.normal_form).
@@ -37,19 +33,17 @@ class Survey:
     several_devices: bool = False
     squares: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     chlo_functions: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
-    uses: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter[str])
-    calls_in_loops: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
 
-    def walk(self, op: ir.Operation, *, in_loop: bool = False) -> "Survey":
+    def walk(self, op: ir.Operation) -> "Survey":
         """Look at everything inside `op`."""
         for region in op.regions:
             for block in region.blocks:
                 self.narrow = self.narrow or any(tensor_info(a.type).is_narrow for a in block.arguments)
                 for inner in block.operations:
-                    self._visit(inner.operation, in_loop)
+                    self._visit(inner.operation)
         return self
 
-    def _visit(self, op: ir.Operation, in_loop: bool) -> None:
+    def _visit(self, op: ir.Operation) -> None:
         name = op.name
         if name == SQUARE:
             self.squares.append(op)
@@ -57,21 +51,12 @@ class Survey:
             return
         if not self.narrow:
             self.narrow = any(tensor_info(result.type).is_narrow for result in op.results)
-        if name == "func.call":
-            self.uses[ir.FlatSymbolRefAttr(op.attributes["callee"]).value] += 1
-            if in_loop:
-                self.calls_in_loops.append(op)
-        elif name == "stablehlo.scatter":
+        if name == "stablehlo.scatter":
             self.scatters = True
         elif name in _BETWEEN_DEVICES:
             self.several_devices = True
-        elif name == COMPOSITE:
-            if is_chlo_function(op):
-                self.chlo_functions.append(op)
-                return
-            self.uses[ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value] += 2
-        elif name == "stablehlo.custom_call" and "called_computations" in op.attributes:
-            for called in ir.ArrayAttr(op.attributes["called_computations"]):
-                self.uses[ir.FlatSymbolRefAttr(called).value] += 2
+        elif name == COMPOSITE and is_chlo_function(op):
+            self.chlo_functions.append(op)
+            return
         if len(op.regions):
-            self.walk(op, in_loop=in_loop or name == _LOOP)
+            self.walk(op)

@@ -15,7 +15,6 @@ import jax
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.devices import same_on_every_device
-from scalify_hlo.engine.normal_form import to_normal_form
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
@@ -247,9 +246,6 @@ def rewrite(module: Any, options: ScalifyOptions, interface: Interface) -> None:
     before, after = passes_around_scalify(interface.precision) if interface.precision is not None else ((), ())
     told: list[Diagnostic] = []
     remarks: list[Diagnostic] = []
-    if before:
-        with module.context:
-            to_normal_form(module)
     for each in before:
         each.apply(module, told)
     scalify_in_place(module, options, remarks)

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.normal_form import to_normal_form
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.module.manual import inline_regions
 from scalify_hlo.passes.cast import Cast
@@ -39,6 +40,7 @@ def stored_types(jaxpr: Any, names: Sequence[str], precision: PrecisionPolicy) -
         for argument, name in zip(arguments[len(arguments) - len(names) :], names, strict=True):
             argument.set_location(ir.Location.name(name))
         before, _ = passes_around_scalify(precision)
+        to_normal_form(module)
         cast = next(each for each in before if isinstance(each, Cast))
         found = cast.stored_types(module)
     return _narrowed(found[0], own[0]), _narrowed(found[1], own[1])

@@ -11,6 +11,7 @@ from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.instrument import Instrument
+from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.scalify import Scalify
@@ -29,6 +30,7 @@ __all__ = [
     "FoldScales",
     "Instrument",
     "LiftWeights",
+    "NormalForm",
     "PartialSums",
     "Pass",
     "PinScales",
@@ -43,6 +45,7 @@ PASSES: dict[str, type[Pass]] = {
     each.name: each
     for each in (
         LiftWeights,
+        NormalForm,
         AutoRescale,
         StateRescale,
         Cast,

@@ -13,6 +13,7 @@ from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
+from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.option_text import parse_options
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
@@ -60,7 +61,7 @@ def passes_around_scalify(precision: Precision, *, pinned: bool = False) -> tupl
     cast = _cast(chosen)
     if pinned:
         cast = dataclasses.replace(cast, weights=chosen.compute)
-    return (*rescale, *state, cast), (_fp8_dots(chosen),) if chosen.fp8_products else ()
+    return (NormalForm(), *rescale, *state, cast), (_fp8_dots(chosen),) if chosen.fp8_products else ()
 
 
 def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:

@@ -11,16 +11,13 @@ from collections.abc import Sequence
 from scalify_hlo.bindings import ir
 from scalify_hlo.recognition.blocks import find_blocks
 from scalify_hlo.recognition.gradients import gradient_laws
-from scalify_hlo.recognition.graph import Callee, Graph
+from scalify_hlo.recognition.graph import Graph
 from scalify_hlo.recognition.laws import Law
 
 
-def find_laws(operations: Sequence[ir.Operation], callee: Callee) -> dict[ir.Value, Law]:
-    """What is known of results from the blocks, and their gradients, that the operations of one region form.
-
-    callee: the function that a call is of.
-    """
-    graph = Graph(callee)
+def find_laws(operations: Sequence[ir.Operation]) -> dict[ir.Value, Law]:
+    """What is known of results from the blocks, and their gradients, that the operations of one region form."""
+    graph = Graph()
     laws: dict[ir.Value, Law] = {}
     for block in find_blocks(operations, graph):
         laws |= gradient_laws(block, graph)

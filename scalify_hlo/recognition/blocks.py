@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.recognition.graph import Graph, Node, returned, shape_of
+from scalify_hlo.recognition.graph import Graph, Node, shape_of
 from scalify_hlo.recognition.laws import GATED, NORMALISED, Law, probabilities
 from scalify_hlo.recognition.pointwise import POINTS, POINTWISE, evaluate, gelu
 
@@ -66,7 +66,7 @@ def find_blocks(operations: Sequence[ir.Operation], graph: Graph) -> list[Block]
     seen: set[ir.Value] = set()
     for op in operations:
         name = op.name
-        if name not in _SEEDS and name != "func.call":
+        if name not in _SEEDS:
             continue
         node = graph.node_of(op)
         if node is None:
@@ -75,8 +75,6 @@ def find_blocks(operations: Sequence[ir.Operation], graph: Graph) -> list[Block]
             blocks = list(_softmax(node, graph)) or _gated(node, graph)
         elif name in _ROOTS:
             blocks = _normalisation(node, graph)
-        elif name == "func.call":
-            blocks = _called(node, graph)
         else:
             blocks = _gated(node, graph)
         for block in blocks:
@@ -84,38 +82,6 @@ def find_blocks(operations: Sequence[ir.Operation], graph: Graph) -> list[Block]
                 found.append(block)
                 seen.update([] if block.result is None else [block.result])
     return found
-
-
-# --- functions that are blocks --------------------------------------------------------------------------------------
-
-
-def _called(call: Node, graph: Graph) -> Iterable[Block]:
-    # jax.nn.silu and log_softmax are functions, which return values for their gradients beside the result.
-    function = graph.callee(call.op)
-    if function is None:
-        return
-    body = function.regions[0].blocks[0]
-    names = {op.operation.name for op in body.operations}
-    if not names & _SEEDS:
-        return
-    results = {graph.bare(value): result for value, result in zip(returned(function), call.results, strict=True)}
-    for block in find_blocks([op.operation for op in body.operations], graph):
-        argument = block.argument
-        if argument is None or not isinstance(argument.owner, ir.Block):
-            continue
-        result = None if block.result is None else results.get(block.result)
-        known = results if block.count == 1 else {v: results[v] for v in block.inner if v in results}
-        inner = tuple(value for value in known.values() if result is None or value != result)
-        inverse, deviation = (None if v is None else results.get(v) for v in (block.inverse, block.deviation))
-        outside = _passed(call, argument)
-        like = tuple(outside if value == argument else value for value in block.law.like)
-        law = dataclasses.replace(block.law, like=like)
-        yield Block(law, outside, result, inner, block.count, inverse, deviation)
-
-
-def _passed(call: Node, argument: ir.Value) -> ir.Value:
-    """What a call passes for an argument of its function."""
-    return call.op.operands[ir.BlockArgument(argument).arg_number]
 
 
 # --- softmax and logsumexp --------------------------------------------------------------------------------------
@@ -180,7 +146,7 @@ def _has_logarithm(users: list[Node], graph: Graph) -> bool:
 def _normalisation(root: Node, graph: Graph) -> Iterable[Block]:
     # c times an inverse deviation, or divided by a deviation, of mean(c^2) + epsilon; c = x or x - mean(x)
     degree = _degree(root, graph)
-    squares = _mean_of_squares(root.operands[0], graph, ()) if degree else None
+    squares = _mean_of_squares(root.operands[0], graph) if degree else None
     if squares is None:
         return
     argument, count = squares
@@ -195,7 +161,7 @@ def _normalisation(root: Node, graph: Graph) -> Iterable[Block]:
             continue
         for node in graph.users(last):
             other = _other_factor(node, last, graph) if inverse is not None else _dividend(node, last, graph)
-            if other is not None and argument is not None and _centred(other, graph) == argument:
+            if other is not None and _centred(other, graph) == argument:
                 law = Law("normalisation", NORMALISED)
                 inner = tuple(dict.fromkeys([last, root.result, root.operands[0], other]))
                 yield Block(law, argument, node.result, inner, count, inverse, deviation)
@@ -238,53 +204,30 @@ def _centred(value: ir.Value, graph: Graph) -> ir.Value:
     return graph.bare(value)
 
 
-def _mean_of_squares(value: ir.Value, graph: Graph, calls: tuple[Node, ...]) -> tuple[ir.Value | None, int] | None:
-    """(x, N) of mean((x - m)^2) + epsilon over N elements; x is None where it is no argument of the function, as
-    that of jax.numpy.var is, which the squares are summed in.
-
-    calls: the calls that the value is inside of.
-    """
+def _mean_of_squares(value: ir.Value, graph: Graph) -> tuple[ir.Value, int] | None:
+    """(x, N) of mean((x - m)^2) + epsilon over N elements."""
     value = graph.without_constants(value)
     node = graph.node(value)
     if node is None:
-        if not calls:
-            return None
-        argument = _passed(calls[-1], value)
-        return _mean_of_squares(argument, graph, calls[:-1])
+        return None
     name = node.name.removeprefix("stablehlo.")
-    if name == "func.call":
-        function = graph.callee(node.op)
-        if function is None or len(calls) > 3:
-            return None
-        return _mean_of_squares(returned(function)[node.results.index(value)], graph, (*calls, node))
     if name in ("add", "maximum"):  # epsilon, or a bound
         fixed = [graph.constant(v) is not None or _is_number(graph.bare(v)) for v in node.operands]
-        if fixed.count(True) != 1:
-            return None
-        return _mean_of_squares(node.operands[fixed.index(False)], graph, calls)
+        return _mean_of_squares(node.operands[fixed.index(False)], graph) if fixed.count(True) == 1 else None
     if name in ("divide", "select", "subtract"):
         # a number of elements that is computed, NaN where it is 0, mean(x^2) - mean(x)^2
-        return _mean_of_squares(node.operands[int(name == "select")], graph, calls)
+        return _mean_of_squares(node.operands[int(name == "select")], graph)
     found_sum = graph.sum_of(value)
     if found_sum is None:
         return None
     square = graph.made_by(found_sum[0], "multiply")
     if found_sum[1] < 2 or square is None or graph.bare(square.operands[0]) != graph.bare(square.operands[1]):
         return None
-    return _outside(_centred(square.operands[0], graph), graph, calls), found_sum[1]
+    return _centred(square.operands[0], graph), found_sum[1]
 
 
 def _is_number(value: ir.Value) -> bool:
     return shape_of(value) == ()
-
-
-def _outside(value: ir.Value, graph: Graph, calls: tuple[Node, ...]) -> ir.Value | None:
-    """An argument of nested functions as the value that the outermost call passes; None for other values."""
-    for call in reversed(calls):
-        if graph.node(value) is not None:
-            return None
-        value = graph.bare(_passed(call, value))
-    return value
 
 
 # --- gelu and silu ------------------------------------------------------------------------------------------------

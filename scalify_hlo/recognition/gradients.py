@@ -11,8 +11,8 @@ from scalify_hlo.size.moments import Moments
 
 _POINTWISE = names(
     Trait.ELEMENTWISE | Trait.RESHAPES | Trait.CARRIES, without=Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX
-) | {"func.call"}
-_COMBINING = frozenset({"func.call", "stablehlo.divide", "stablehlo.multiply"})
+)
+_COMBINING = frozenset({"stablehlo.divide", "stablehlo.multiply"})
 # More values than this a gradient does not have.
 _MOST = 64
 

@@ -2,14 +2,11 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import splat_number
 from scalify_hlo.module.traits import Trait, names
-
-# The function that an operation calls, if it is a call of a private function.
-Callee = Callable[[ir.Operation], ir.Operation | None]
 
 _SHAPES = names(Trait.RESHAPES | Trait.CARRIES)
 
@@ -34,13 +31,9 @@ class Node:
 
 
 class Graph:
-    """The operations that have been looked at, while none of them changes.
+    """The operations that have been looked at, while none of them changes."""
 
-    callee: the function that a call is of.
-    """
-
-    def __init__(self, callee: Callee):
-        self.callee = callee
+    def __init__(self) -> None:
         self._nodes: dict[ir.Value, Node | None] = {}
         self._bare: dict[ir.Value, tuple[ir.Value, Node | None]] = {}
         self._constants: dict[ir.Value, float | None] = {}
@@ -147,11 +140,6 @@ def shape_of(value: ir.Value) -> tuple[int, ...] | None:
     """The shape of a tensor, negative where it is dynamic; None for tokens and the like."""
     type_ = value.type
     return tuple(int(n) for n in type_.shape) if isinstance(type_, ir.RankedTensorType) else None
-
-
-def returned(function: ir.Operation) -> list[ir.Value]:
-    """What a function returns."""
-    return list(list(function.regions[0].blocks[0].operations)[-1].operation.operands)
 
 
 def _number(constant: ir.Operation) -> float | None:

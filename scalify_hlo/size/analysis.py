@@ -88,7 +88,7 @@ class SizeAnalysis:
         operations = [op.operation for op in block.operations]
         known = self._block_laws.get(block)
         if known is None:
-            known = self._block_laws[block] = find_laws(operations, self.callee)
+            known = self._block_laws[block] = find_laws(operations)
         for op in operations[:-1]:
             found = self._operation(op, frame)
             for result, size in zip(op.results, found, strict=True):

@@ -57,9 +57,16 @@ def test_a_pipeline_excludes_it(opt: Run, program: pathlib.Path) -> None:
 
 def test_the_pipeline_is_dumped(opt: Run, program: pathlib.Path) -> None:
     pipeline = opt(program, "--precision=fp8", "--dump-pass-pipeline").stderr.splitlines()[0]
-    passes = ("scalify-auto-rescale", "scalify-state-rescale", "scalify-cast", "scalify{", "scalify-fp8-dots")
+    passes = (
+        "scalify-normal-form",
+        "scalify-auto-rescale",
+        "scalify-state-rescale",
+        "scalify-cast",
+        "scalify{",
+        "scalify-fp8-dots",
+    )
     names = [name for name in passes if name in pipeline]
-    assert names == sorted(names, key=pipeline.index) and len(names) == 5 and "precision=fp8" in pipeline
+    assert names == sorted(names, key=pipeline.index) and len(names) == 6 and "precision=fp8" in pipeline
 
 
 def test_a_program_without_backward_pass_stores_its_weights_in_fp8(opt: Run, tmp_path: pathlib.Path) -> None:
@@ -115,14 +122,14 @@ def test_every_preset_is_its_own_text() -> None:
         assert parse_precision(name) == preset
         before, after = passes_around_scalify(preset)
         assert (
-            len(before) == 1 + bool(preset.rescaling) + bool(preset.measured_state[0])
+            len(before) == 2 + bool(preset.rescaling) + bool(preset.measured_state[0])
             and len(after) == preset.fp8_products
         )
 
 
 def test_a_policy_that_is_no_preset_reaches_the_cast() -> None:
     policy = PrecisionPolicy(compute="bf16", parameters="f16", gradients="f32", moments="bf16", keep=("*softmax*",))
-    (state, cast), _ = passes_around_scalify(policy)
+    (_, state, cast), _ = passes_around_scalify(policy)
     assert state == StateRescale(kinds=("parameters",))
     chosen = cast.policy()  # type: ignore[attr-defined]
     assert (chosen.compute, chosen.parameters, chosen.gradients, chosen.moments) == ("bf16", "f16", "f32", "bf16")

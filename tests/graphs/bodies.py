@@ -26,7 +26,7 @@ def _renamed(g: Graph, nodes: list[Node]) -> list[Node]:
 
 
 def call(g: Graph) -> None:
-    """A private function of two arguments, called once or twice."""
+    """A private function of two arguments, called once or twice; it may be inlined or not."""
     x = g.operand()
     y = g.like(x)
     parameters = _renamed(g, [x, y])
@@ -34,9 +34,10 @@ def call(g: Graph) -> None:
     name = f"f{len(g.functions)}"
     type_ = tensor(x.shape)
     arguments = ", ".join(f"{p.name}: {type_}" for p in parameters)
-    g.functions.append(
-        f"func.func private @{name}({arguments}) -> {type_} {{\n{body.text}\n    return {result.name} : {type_}\n}}"
-    )
+    # Every other function stays one, as a large one does.
+    kept = " attributes {no_inline}" if len(g.functions) % 2 else ""
+    head = f"func.func private @{name}({arguments}) -> {type_}{kept}"
+    g.functions.append(f"{head} {{\n{body.text}\n    return {result.name} : {type_}\n}}")
 
     def apply(*values: Value) -> Value:
         known = {p.name: v for p, v in zip(parameters, values, strict=True)}

@@ -15,6 +15,7 @@ from scalify_hlo.execution.signature import Signature, entry_signature
 from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify
 from scalify_hlo.passes.state_rescale import StateRescale
 from scalify_hlo.precision import PRESETS, PrecisionPolicy, policy
@@ -280,9 +281,13 @@ def test_overrides_replace_the_preset_s_types() -> None:
 
 
 def test_a_precision_stands_for_passes_around_scalify() -> None:
-    assert passes_around_scalify("fp16") == ((StateRescale(kinds=("parameters",)), Cast(precision="fp16")), ())
+    assert passes_around_scalify("fp16") == (
+        (NormalForm(), StateRescale(kinds=("parameters",)), Cast(precision="fp16")),
+        (),
+    )
     before, after = passes_around_scalify("fp8-fp16-state")
     assert before == (
+        NormalForm(),
         AutoRescale(places=("branches", "scores", "logits", "gradients"), compute="f16"),
         StateRescale(),
         Cast(precision="fp8-fp16-state"),

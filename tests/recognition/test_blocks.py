@@ -11,7 +11,9 @@ import pytest
 from scalify_hlo import rewrite_module
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.normal_form import to_normal_form
 from scalify_hlo.engine.rewriter import Attempt
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.inputs import rewritten_arguments, split_by_exponent
 from scalify_hlo.execution.modules import as_module, operations
@@ -84,8 +86,8 @@ OTHERS: dict[str, Function] = {
 
 
 def test_a_sum_of_exponentials_is_no_softmax() -> None:
-    ops, callee, _module = _main(_text(lambda x: jnp.sum(jnp.exp(x), -1)))
-    assert find_laws(ops, callee) == {}
+    ops, _module = _main(_text(lambda x: jnp.sum(jnp.exp(x), -1)))
+    assert find_laws(ops) == {}
 
 
 def test_beside_a_logsumexp_other_gradients_of_exponentials_are_none() -> None:
@@ -93,8 +95,8 @@ def test_beside_a_logsumexp_other_gradients_of_exponentials_are_none() -> None:
         e = jnp.exp(x)
         return jnp.log(jnp.sum(e, -1)) + jnp.sum(e * 3, -1)
 
-    ops, callee, _module = _main(_text(both))
-    names = [law.block for law in find_laws(ops, callee).values()]
+    ops, _module = _main(_text(both))
+    names = [law.block for law in find_laws(ops).values()]
     assert names.count("gradient of logsumexp") <= 1
 
 
@@ -112,25 +114,21 @@ def _text(function: Function, dtype: Any = np.float32) -> str:
     return jax.export.export(jax.jit(_with_gradient(function)))(x, cotangent).mlir_module()
 
 
-def _main(text: str) -> tuple[list[ir.Operation], Callable[[ir.Operation], ir.Operation | None], ir.Module]:
+def _main(text: str) -> tuple[list[ir.Operation], ir.Module]:
     module = as_module(text)
     with module.context:
         to_operations(op for op in walk(module.operation) if op.name == COMPOSITE and is_chlo_function(op))
-    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation for op in module.body.operations}
-
-    def callee(op: ir.Operation) -> ir.Operation | None:
-        return functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value) if op.name == "func.call" else None
-
-    return [op.operation for op in functions["main"].regions[0].blocks[0].operations], callee, module
+        to_normal_form(module)
+    return [op.operation for op in public_function(module).regions[0].blocks[0].operations], module
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks_and_their_gradients_are_found(name: str, dtype: str) -> None:
     expected, function = BLOCKS[name]
-    ops, callee, _module = _main(_text(function, dtype))
-    assert [block.name for block in find_blocks(ops, Graph(callee))] == [expected]
-    found = {law.block for law in find_laws(ops, callee).values()}
+    ops, _module = _main(_text(function, dtype))
+    assert [block.name for block in find_blocks(ops, Graph())] == [expected]
+    found = {law.block for law in find_laws(ops).values()}
     assert found == {f"gradient of {expected}"} | ({expected} if expected != "logsumexp" else set())
 
 
@@ -159,21 +157,21 @@ def test_every_spelling_of_a_normalisation_has_as_many_blocks(spelling: str) -> 
 
 
 def _names_of_blocks(function: Function) -> list[str]:
-    ops, callee, _module = _main(_text(lambda x: x + 3 * function(x)))
-    return sorted(law.block for law in find_laws(ops, callee).values())
+    ops, _module = _main(_text(lambda x: x + 3 * function(x)))
+    return sorted(law.block for law in find_laws(ops).values())
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_only_looks_like_one_is_not(name: str) -> None:
-    ops, callee, _module = _main(_text(OTHERS[name]))
-    assert find_laws(ops, callee) == {}
+    ops, _module = _main(_text(OTHERS[name]))
+    assert find_laws(ops) == {}
 
 
 @pytest.mark.parametrize("norm", [_rms_norm, _layer_norm])
 def test_what_a_normalisation_takes_off_its_cotangent_is_smaller_by_the_root_of_its_length(norm: Function) -> None:
     """As large as the cotangent, it made gradients of a Llama twice as large, as estimated, in every block."""
-    ops, callee, _module = _main(_text(lambda x: x + 3 * norm(x)))  # the stream's sum takes the terms one by one
-    laws = [law for law in find_laws(ops, callee).values() if law.block == "gradient of normalisation"]
+    ops, _module = _main(_text(lambda x: x + 3 * norm(x)))  # the stream's sum takes the terms one by one
+    laws = [law for law in find_laws(ops).values() if law.block == "gradient of normalisation"]
     assert {law.moments.rms for law in laws if law.moments is not None} == {1.0, SHAPE[-1] ** -0.5}
 
 

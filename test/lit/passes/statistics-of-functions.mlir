@@ -10,7 +10,7 @@
 // CHECK: return
 // CHECK-NOT: func.func private
 // OWN-LABEL: func.func @variance_norm(
-// OWN: call @variance_scaled(
+// OWN: stablehlo.select {{.*}} : tensor<i1>, tensor<4x1xf16>
 // OWN: stablehlo.rsqrt {{.*}} : tensor<4x1xf16>
 func.func @variance_norm(%x: tensor<4x16xf16>, %some: tensor<i1>) -> tensor<4x16xf16> {
   %variance = call @variance(%x, %some) : (tensor<4x16xf16>, tensor<i1>) -> tensor<4x1xf16>

@@ -105,7 +105,7 @@ func.func public @case_second_branch_f16(%1: tensor<3x4xf16>, %2: tensor<3x4xf16
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
 // CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 // CHECK-LABEL: func.func private @twice_scaled(
-// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32>) -> tensor<3x4xf32> {
+// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {no_inline} {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VARG1]] : tensor<3x4xf32>
 // CHECK: return %[[V1]] : tensor<3x4xf32>
@@ -113,7 +113,7 @@ func.func public @func_call(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor
 %r = call @twice(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32> return %r : tensor<3x4xf32>
 }
 
-func.func private @twice(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
+func.func private @twice(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {no_inline} {
   %0 = stablehlo.add %x, %x : tensor<3x4xf32>
   %1 = stablehlo.multiply %0, %y : tensor<3x4xf32>
   return %1 : tensor<3x4xf32>
@@ -129,7 +129,7 @@ func.func private @twice(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V1]], %[[VCST]] : tensor<f32>
 // CHECK: return %[[V0]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 // CHECK-LABEL: func.func private @twice_scaled(
-// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16>) -> tensor<3x4xf16> {
+// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16>) -> tensor<3x4xf16> attributes {no_inline} {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VARG1]] : tensor<3x4xf16>
 // CHECK: return %[[V1]] : tensor<3x4xf16>
@@ -137,7 +137,7 @@ func.func public @func_call_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (te
 %r = call @twice(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> tensor<3x4xf16> return %r : tensor<3x4xf16>
 }
 
-func.func private @twice(%x: tensor<3x4xf16>, %y: tensor<3x4xf16>) -> tensor<3x4xf16> {
+func.func private @twice(%x: tensor<3x4xf16>, %y: tensor<3x4xf16>) -> tensor<3x4xf16> attributes {no_inline} {
   %0 = stablehlo.add %x, %x : tensor<3x4xf16>
   %1 = stablehlo.multiply %0, %y : tensor<3x4xf16>
   return %1 : tensor<3x4xf16>
@@ -155,12 +155,12 @@ func.func private @twice(%x: tensor<3x4xf16>, %y: tensor<3x4xf16>) -> tensor<3x4
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
 // CHECK: return %[[V1]], %[[V4]] : tensor<3x4xf32>, tensor<f32>
 // CHECK-LABEL: func.func private @twice_scaled(
-// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32>) -> tensor<3x4xf32> {
+// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {no_inline} {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VARG1]] : tensor<3x4xf32>
 // CHECK: return %[[V1]] : tensor<3x4xf32>
 // CHECK-LABEL: func.func private @twice_scaled_1(
-// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32>) -> tensor<3x4xf32> {
+// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {no_inline} {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VARG1]] : tensor<3x4xf32>
 // CHECK: return %[[V1]] : tensor<3x4xf32>
@@ -171,7 +171,7 @@ func.func public @func_call_repeated(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -
     return %r : tensor<3x4xf32>
 }
 
-func.func private @twice(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
+func.func private @twice(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {no_inline} {
   %0 = stablehlo.add %x, %x : tensor<3x4xf32>
   %1 = stablehlo.multiply %0, %y : tensor<3x4xf32>
   return %1 : tensor<3x4xf32>
@@ -189,12 +189,12 @@ func.func private @twice(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
 // CHECK: return %[[V1]], %[[V4]] : tensor<3x4xf16>, tensor<f32>
 // CHECK-LABEL: func.func private @twice_scaled(
-// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16>) -> tensor<3x4xf16> {
+// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16>) -> tensor<3x4xf16> attributes {no_inline} {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VARG1]] : tensor<3x4xf16>
 // CHECK: return %[[V1]] : tensor<3x4xf16>
 // CHECK-LABEL: func.func private @twice_scaled_1(
-// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16>) -> tensor<3x4xf16> {
+// CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16>, %[[VARG1:[A-Za-z_0-9]+]]: tensor<3x4xf16>) -> tensor<3x4xf16> attributes {no_inline} {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG0]], %[[VARG0]] : tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VARG1]] : tensor<3x4xf16>
 // CHECK: return %[[V1]] : tensor<3x4xf16>
@@ -205,7 +205,7 @@ func.func public @func_call_repeated_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16
     return %r : tensor<3x4xf16>
 }
 
-func.func private @twice(%x: tensor<3x4xf16>, %y: tensor<3x4xf16>) -> tensor<3x4xf16> {
+func.func private @twice(%x: tensor<3x4xf16>, %y: tensor<3x4xf16>) -> tensor<3x4xf16> attributes {no_inline} {
   %0 = stablehlo.add %x, %x : tensor<3x4xf16>
   %1 = stablehlo.multiply %0, %y : tensor<3x4xf16>
   return %1 : tensor<3x4xf16>

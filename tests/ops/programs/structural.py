@@ -3,7 +3,7 @@
 from tests.ops.program import Program
 
 _TWICE = """
-func.func private @twice(%x: tensor<3x4xT>, %y: tensor<3x4xT>) -> tensor<3x4xT> {
+func.func private @twice(%x: tensor<3x4xT>, %y: tensor<3x4xT>) -> tensor<3x4xT> attributes {no_inline} {
   %0 = stablehlo.add %x, %x : tensor<3x4xT>
   %1 = stablehlo.multiply %0, %y : tensor<3x4xT>
   return %1 : tensor<3x4xT>
