@@ -21,7 +21,8 @@ def tolerance(runs: dict[str, Any], seed: str) -> float | None:
     reference = _final(runs, "f32", seed)
     if reference is None:
         return None
-    noise = max((abs(gap) for gap in (_gap(runs, "noise", s) for s in runs["f32"]) if gap is not None), default=0.0)
+    noises = [abs(found) for found in (gap(runs, "noise", s) for s in runs["f32"]) if found is not None]
+    noise = max(noises, default=0.0)
     return max(ABSOLUTE, RELATIVE * abs(reference), NOISES * noise)
 
 
@@ -69,10 +70,10 @@ def _count(runs: dict[str, Any], counts: dict[str, int]) -> None:
                 kind = run["failure"]["kind"]
                 counts[kind if kind in counts else "other"] += 1
                 continue
-            gap, allowed = _gap(runs, row, seed), tolerance(runs, seed)
-            if gap is not None and allowed is not None:
-                counts["right"] += abs(gap) <= allowed
-                counts["near"] += abs(gap) <= 2 * allowed
+            distance, allowed = gap(runs, row, seed), tolerance(runs, seed)
+            if distance is not None and allowed is not None:
+                counts["right"] += abs(distance) <= allowed
+                counts["near"] += abs(distance) <= 2 * allowed
 
 
 def _messages(record: dict[str, Any]) -> set[str]:
@@ -99,13 +100,13 @@ def _cell(runs: dict[str, Any], row: str) -> str:
         if worst["kind"] == "not finite":
             return f"**NaN, {worst['step']}**"
         return f"**{worst['kind']}**"
-    gaps = {seed: _gap(runs, row, seed) for seed in seeds}
-    known = [gap for gap in gaps.values() if gap is not None]
+    gaps = {seed: gap(runs, row, seed) for seed in seeds}
+    known = [distance for distance in gaps.values() if distance is not None]
     if not known:
         return f"({np.mean([run['final_loss'] for run in seeds.values()]):.3f})"
     text = f"{np.mean(known):+.3f}"
     limits = {seed: tolerance(runs, seed) for seed in seeds}
-    bad = any(gap is not None and abs(gap) > (limits[seed] or 0) for seed, gap in gaps.items())
+    bad = any(distance is not None and abs(distance) > (limits[seed] or 0) for seed, distance in gaps.items())
     return f"**{text}**" if bad and row != "noise" else text
 
 
@@ -114,6 +115,7 @@ def _final(runs: dict[str, Any], row: str, seed: str) -> float | None:
     return run["final_loss"] if run else None
 
 
-def _gap(runs: dict[str, Any], row: str, seed: str) -> float | None:
+def gap(runs: dict[str, Any], row: str, seed: str) -> float | None:
+    """A row's final loss minus f32's on the same seed; None where one of them has none."""
     loss, reference = _final(runs, row, seed), _final(runs, "f32", seed)
     return None if loss is None or reference is None else loss - reference

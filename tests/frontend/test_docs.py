@@ -40,6 +40,11 @@ def test_reference_is_up_to_date():
     assert done.returncode == 0, "run: python docs/generate_api.py"
 
 
+def test_what_the_readme_says_was_measured_is_in_the_result_files():
+    done = subprocess.run([sys.executable, DOCS / "generate_measured.py", "--check"], check=False)
+    assert done.returncode == 0, "run: python docs/generate_measured.py"
+
+
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_notebook(notebook):
     """Every cell runs and prints what is stored as its output."""
