@@ -6,7 +6,7 @@ import math
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.common_scales import all_reduce_maximum, is_same_everywhere
-from scalify_hlo.engine.devices import group_size
+from scalify_hlo.module.manual import group_size
 from scalify_hlo.rules.bodies import body_kind
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.registry import Law, rule
@@ -112,7 +112,7 @@ def cross_replica_sum(r: OpRewrite) -> None:
 
 
 def _reduce(r: OpRewrite, kind: str) -> None:
-    count = group_size(r.rewriter.functions.module, r.op.attributes["replica_groups"]) if kind == "add" else 1
+    count = group_size(r.op) if kind == "add" else 1
     for i in range(len(r.op.results)):
         if r.inputs[i] is None:
             continue

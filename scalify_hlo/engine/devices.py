@@ -7,8 +7,8 @@ certain, no communication is needed to bring the scales of several devices toget
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
-from scalify_hlo.bindings import ir, sdy, stablehlo
-from scalify_hlo.module.manual import EVERYWHERE, GROUPS, MANUAL, covers, groups_around, mesh_sizes, parent
+from scalify_hlo.bindings import ir, sdy
+from scalify_hlo.module.manual import EVERYWHERE, GROUPS, MANUAL, covers, groups_around, parent
 from scalify_hlo.module.traits import Trait, names
 
 # Operations whose result is a function of their operands alone.
@@ -41,7 +41,7 @@ def _same(value: ir.Value, assumed: set[ir.Value]) -> bool:
         return _carried(op, index, assumed)
     if op.name == "stablehlo.all_reduce":
         whole = groups_around(op)
-        return whole is not None and covers(op.attributes["replica_groups"], whole)
+        return whole is not None and covers(op, whole)
     return op.name == "func.call" and _returned_everywhere(op, ir.OpResult(value).result_number)
 
 
@@ -101,17 +101,3 @@ def _carried(op: ir.Operation, index: int, assumed: set[ir.Value]) -> bool:
 def _axes(sharding: ir.Attribute) -> Iterable[ir.Attribute]:
     for dimension in sdy.TensorShardingAttr(sharding).dimension_shardings:
         yield from sdy.DimensionShardingAttr(dimension).axes
-
-
-def group_size(module: ir.Module, groups: ir.Attribute) -> int:
-    """Number of devices in each of the `replica_groups` of a collective; 1 when that is not known."""
-    if isinstance(groups, ir.DenseElementsAttr):
-        return max(ir.ShapedType(groups.type).get_dim_size(1), 1)
-    axes = stablehlo.ReplicaGroupMeshAxesAttr(groups)
-    sizes = mesh_sizes(module.operation, axes.mesh)
-    size = 1
-    for entry in ir.ArrayAttr(axes.axes):
-        axis = stablehlo.AxisRefAttr(entry)
-        part = axis.sub_axis_info
-        size *= stablehlo.SubAxisInfoAttr(part).size if part is not None else sizes.get(axis.name, 1)
-    return size

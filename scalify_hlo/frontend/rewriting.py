@@ -18,6 +18,7 @@ from scalify_hlo.engine.devices import same_on_every_device
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
+from scalify_hlo.frontend.varying import varying_axes
 from scalify_hlo.module.carriers import SHARDING, declared_sharding
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, replica_groups
 from scalify_hlo.options import ScalifyOptions
@@ -144,13 +145,20 @@ def result_signature(module: Any) -> tuple[list[Any], list[str]]:
 
 
 def _everywhere(ctx: Any, operands: Sequence[Any], scaled: Sequence[bool]) -> tuple[bool, ...]:
-    """For each input, whether its scale is known to be the same on all devices: from what computes it."""
-    remaining = iter(operands if per_device(ctx) is not None else ())
+    """For each input, whether its scale is known to be the same on all devices: from its type, or what computes it.
+
+    Types tell where they are checked (`check_vma=True`), which is certain where any of them varies.
+    """
+    is_checked = any(varying_axes(aval) for aval in ctx.avals_in)
+    remaining = iter(zip(operands, ctx.avals_in, strict=True) if per_device(ctx) is not None else ())
     known: list[bool] = []
     for is_pair in scaled:
         next(remaining, None)
-        scale = next(remaining, None) if is_pair else None
-        known.append(isinstance(scale, ir.Value) and same_on_every_device(scale, frozenset()))
+        scale, aval = next(remaining, (None, None)) if is_pair else (None, None)
+        same = isinstance(scale, ir.Value) and (
+            (is_checked and not varying_axes(aval)) or same_on_every_device(scale, frozenset())
+        )
+        known.append(same)
     return tuple(known)
 
 

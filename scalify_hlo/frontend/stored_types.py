@@ -15,6 +15,7 @@ from jax.extend.core import jaxpr_as_fun
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.normal_form import to_normal_form
 from scalify_hlo.engine.signature import public_function
+from scalify_hlo.frontend.varying import varying_axes
 from scalify_hlo.module.manual import inline_regions
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify
@@ -56,7 +57,7 @@ def _lowered(jaxpr: Any) -> Any:
     # Inside of shard_map: under a shard_map of its own, over a mesh of which no axis is manual yet. What varies over
     # devices is said to do so, and is returned for each device.
     whole = mesh.update_axis_types(dict.fromkeys(mesh.manual_axes, jax.sharding.AxisType.Auto))
-    varying_in, varying_out = ([_varying(aval) for aval in avals] for avals in (jaxpr.in_avals, jaxpr.out_avals))
+    varying_in, varying_out = ([varying_axes(aval) for aval in avals] for avals in (jaxpr.in_avals, jaxpr.out_avals))
 
     def local(*arrays: Any) -> list[Any]:
         given = [
@@ -77,12 +78,6 @@ def _lowered(jaxpr: Any) -> Any:
     with module.context:
         inline_regions(module)
     return module
-
-
-def _varying(aval: Any) -> tuple[str, ...]:
-    """The manual axes that a value is typed to vary over; none under `check_vma=False`."""
-    kinds = getattr(aval, "mat", None)  # of newer JAX: which axes a value varies, is reduced, ... over
-    return tuple(sorted(getattr(aval, "vma", ()) if kinds is None else kinds.varying))
 
 
 def _narrowed(elements: list[str], dtypes: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ that are called from such a region, and carry `scalify.replica_groups` meanwhile
 """
 
 import collections
+import itertools
 import math
 from typing import Any
 
@@ -99,15 +100,62 @@ def group_count(groups: ir.Attribute) -> int:
     return ir.ShapedType(ir.DenseElementsAttr(groups).type).get_dim_size(1)
 
 
-def covers(groups: ir.Attribute, whole: ir.Attribute) -> bool:
+def group_size(op: ir.Operation) -> int:
+    """Number of devices in each of the groups of a collective; 1 when that is not known."""
+    members = _groups(op, op.attributes["replica_groups"])
+    return 1 if members is None else max(members.shape[1], 1)
+
+
+def covers(op: ir.Operation, whole: ir.Attribute) -> bool:
     """Whether a collective's groups are those of all the devices that run it together."""
-    if not isinstance(groups, ir.DenseElementsAttr) or not isinstance(whole, ir.DenseElementsAttr):
-        return False
-    return _members(groups) == _members(whole)
+    own, every = _groups(op, op.attributes["replica_groups"]), _groups(op, whole)
+    return own is not None and every is not None and _members(own) == _members(every)
 
 
-def _members(groups: ir.Attribute) -> collections.Counter[frozenset[int]]:
-    return collections.Counter(frozenset(row) for row in np.asarray(ir.DenseElementsAttr(groups)).tolist())
+def _groups(op: ir.Operation, groups: ir.Attribute) -> np.ndarray[Any, Any] | None:
+    """Each group's devices, a row for each; None over a mesh that the module does not define.
+
+    They are written as numbers or, from jax 0.12 on, as axes of a mesh, whole or in part.
+    """
+    if isinstance(groups, ir.DenseElementsAttr):
+        return np.asarray(groups)
+    root = op
+    while (above := parent(root)) is not None:
+        root = above
+    named = stablehlo.ReplicaGroupMeshAxesAttr(groups)
+    sizes = mesh_sizes(root, named.mesh)
+    if not sizes:
+        return None
+    # A part of an axis is `size` of its devices that are `pre_size` steps of the mesh from the axis' start.
+    shape = {(name, 1): size for name, size in sizes.items()}
+    chosen: list[tuple[str, int]] = []
+    for axis in map(stablehlo.AxisRefAttr, ir.ArrayAttr(named.axes)):
+        before, size = 1, sizes.get(axis.name, 1)
+        if axis.sub_axis_info is not None:
+            part = stablehlo.SubAxisInfoAttr(axis.sub_axis_info)
+            before, size = part.pre_size, part.size
+        shape = _split(shape, axis.name, before, size)
+        chosen.append((axis.name, before))
+    devices = np.arange(math.prod(sizes.values())).reshape(list(shape.values()))
+    order = sorted(shape, key=lambda each: each in chosen)
+    count = math.prod(shape[each] for each in chosen)
+    return devices.transpose([list(shape).index(each) for each in order]).reshape(-1, count)
+
+
+def _split(shape: dict[tuple[str, int], int], name: str, before: int, size: int) -> dict[tuple[str, int], int]:
+    """A mesh, axes and parts of them by name and what comes before, in which `size` devices after `before` are one."""
+    found: dict[tuple[str, int], int] = {}
+    for (own, start), count in shape.items():
+        bounds = [start, start * count]
+        if own == name:
+            bounds += [each for each in (before, before * size) if start < each < start * count]
+        ends = sorted(set(bounds)) if count > 1 else bounds[:2]
+        found |= {(own, low): high // low for low, high in itertools.pairwise(ends)}
+    return found
+
+
+def _members(groups: np.ndarray[Any, Any]) -> collections.Counter[frozenset[int]]:
+    return collections.Counter(frozenset(row) for row in groups.tolist())
 
 
 def inline_regions(module: ir.Module) -> None:

@@ -5,6 +5,7 @@ import math
 
 from scalify_hlo.analysis.origins import are_exponentials
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.manual import group_size
 from scalify_hlo.size.algebra import Size
 from scalify_hlo.size.laws.arithmetic import add
 from scalify_hlo.size.laws.assembly import beside
@@ -112,11 +113,10 @@ def select_and_scatter(v: View) -> Size:
 # a sum over devices, as many as the groups have
 @law("all_reduce", "reduce_scatter", "collective_reduce", "cross-replica-sum")
 def over_devices(v: View) -> Size:
-    groups = ir.DenseElementsAttr(v.op.attributes["replica_groups"])
-    count: int = ir.RankedTensorType(groups.type).shape[1]
+    count = group_size(v.op)
     if v.name == "stablehlo.cross-replica-sum":
         return v.sizes[v.index].with_moments(aligned_sum(v.sizes[v.index].moments, count, v.alignment))
-    return combined(v, max(count, 1))
+    return combined(v, count)
 
 
 # every operand keeps its elements
