@@ -33,7 +33,7 @@ from scalify_hlo.rules.shapes import to_rank_0, uniform_along
 from scalify_hlo.rules.values import PlainFacts, ScaledValue
 from scalify_hlo.scale import ONE
 from scalify_hlo.size.affine import AffineForms
-from scalify_hlo.size.moments import UNIT, Moments
+from scalify_hlo.size.moments import UNIT, Moments, of_constant
 from scalify_hlo.size.polynomials import PolynomialSum, polynomial_sums
 from scalify_hlo.size.state import StateSum, state_sums
 from scalify_hlo.types import tensor_info
@@ -197,9 +197,10 @@ class Rewriter:
                 return
             inputs = empty_inputs(len(operands))
         elif len(op.results) == 1 and tensor_info(op.results[0].type).is_empty and not len(op.regions):
-            # Computed on data as it stands: without elements it fits every scale. Predicates and integers have none.
+            # Computed on data as it stands: without elements it fits every scale, and is as large as zeros, not as
+            # infinities. Predicates and integers have no scale.
             if tensor_info(op.results[0].type).carries_scale:
-                self.define(op.results[0], ScaledValue(op.results[0], ONE, indifferent=True))
+                self.define(op.results[0], ScaledValue(op.results[0], ONE, of_constant(0.0), indifferent=True))
             return
         rewrite = OpRewrite(self, op, name, inputs)
         # Looked at before: the rule may erase the operation.

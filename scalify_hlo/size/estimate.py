@@ -21,7 +21,9 @@ MASK = Size((), Moments(math.sqrt(0.5), 0.5, True))
 
 
 def size_of(view: View) -> Size:
-    """The size of the result `view.index`."""
+    """The size of the result `view.index`; what has no elements is as large as zeros, and counts nowhere."""
+    if view.result.is_empty:
+        return of_number(0.0)
     numbers = [size.splat for size in view.sizes]
     if view.name in FOLDED and all(number is not None for number in numbers):
         held = rounded(FOLDED[view.name](*numbers), view.result.element)

@@ -1,10 +1,14 @@
 """Numbers that only a size or a bound shows: faults put into these rules survived every test of values."""
 
 import re
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import scalify_hlo
 from scalify_hlo.execution.inputs import Split, recombine
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.options import ScalifyOptions
@@ -117,3 +121,20 @@ func.func public @main(%x: tensor<4xf16>) -> tensor<4xi1> {{
     data = np.array([0.0, -100.0, -3.0, 2.0], np.float16)
     (result,) = interpret(Rewritten.of(text).text, [data, np.float32(1.0)])
     assert np.array_equal(result, np.exp(data.astype(np.float64)) * factor < float(np.float16(number)))
+
+
+@pytest.mark.parametrize("length", [8, 31, 32])
+def test_parts_without_elements_count_in_no_scale(length: int) -> None:
+    """A parallel prefix over 2^n steps puts halves of no elements beside others: scales grew by 2^16."""
+
+    def states(decay: jax.Array, drive: jax.Array) -> Any:
+        def combine(a: Any, b: Any) -> Any:
+            return a[0] * b[0], b[0] * a[1] + b[1]
+
+        return jax.lax.associative_scan(combine, (jnp.broadcast_to(jnp.exp(decay), drive.shape), drive))
+
+    decay, drive = np.full(8, -0.1, np.float32), np.ones((length, 8), np.float32)
+    found = scalify_hlo.scalify(states, precision="fp16")(*scalify_hlo.as_scaled_array((decay, drive)))
+    for one, expected in zip(found, states(decay, drive), strict=True):
+        assert 2**-4 <= float(one.scale) <= 2**4
+        np.testing.assert_allclose(np.asarray(one), expected, rtol=0.02)

@@ -187,3 +187,15 @@ func.func @dynamic_update_slice(%x: tensor<4x16xf32>, %y: tensor<1x16xf32>, %i: 
   %r = stablehlo.dynamic_update_slice %x, %y, %i, %i : (tensor<4x16xf32>, tensor<1x16xf32>, tensor<i32>, tensor<i32>) -> tensor<4x16xf32>
   return %r : tensor<4x16xf32>
 }
+
+// -----
+
+// what has no elements counts nowhere, whatever it is a sum of
+// CHECK-LABEL: func.func @beside_nothing(
+// CHECK: stablehlo.concatenate{{.*}}scalify.size = "s0 rms=1"
+func.func @beside_nothing(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %e = stablehlo.slice %x [0:4, 0:0] : (tensor<4x16xf32>) -> tensor<4x0xf32>
+  %sum = stablehlo.add %e, %e : tensor<4x0xf32>
+  %r = stablehlo.concatenate %x, %sum, dim = 1 : (tensor<4x16xf32>, tensor<4x0xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
