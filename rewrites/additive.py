@@ -39,6 +39,8 @@ def add(r: OpRewrite) -> None:
         if scale is not None:
             r.because("constant")
             return finish_combined(r, scale, r.scaled(1 - i).moments)
+    if _settled_sum(r, (x, y)):
+        return None
     known = r.rewriter.state_sums.get(r.value())
     if known is not None and _state_sum(r, x, y, known):
         return None
@@ -48,6 +50,19 @@ def add(r: OpRewrite) -> None:
         bring_together(r, (0, 1), (x, y), low.scale)
         return finish_combined(r, low.scale, low.moments)
     return sum_at_common_scale(r, x, y)
+
+
+# s x + t y = s (x + y t/s), where a loop leaves the sum at s: x, which a product can add to, stays as it is
+def _settled_sum(r: OpRewrite, members: tuple[ScaledValue, ScaledValue]) -> bool:
+    """Declare a sum that a loop adds up, if it is one whose scale is known before the loop."""
+    for i, state in enumerate(members):
+        if r.rewriter.is_settled(r.op.operands[i]) and state.scale.is_scalar:
+            r.because("settled")
+            bring_together(r, (0, 1), members, state.scale)
+            finish_combined(r, state.scale, state.moments)
+            r.rewriter.mark_settled(r.value())
+            return True
+    return False
 
 
 def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) -> bool:

@@ -11,7 +11,7 @@ import dataclasses
 from scalify_hlo import budget
 from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.growth import alternatives, outside, sources, without
+from scalify_hlo.emit.growth import alternatives, exactly_outside, outside, sources, without
 from scalify_hlo.module.carried_scales import mark_carried
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled_key, wide_element
@@ -21,6 +21,9 @@ from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
+
+# Of how many iterations the scales are followed until they settle: what settles later is multiplied in each.
+_ROUNDS = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Carried:
     - "invariant": the scale that it enters with holds in every iteration, the data are brought back to it.
     - "carried": its scale is carried beside it, of `shape`.
 
-    start: the scale that an invariant value takes if it enters as zeros, whose own fits nothing.
+    start: the scale that an invariant value takes if it enters as zeros, whose own fits nothing: at run time, or known
+      to be zeros (then what it settles at).
     """
 
     kind: str
@@ -54,7 +58,7 @@ def while_(r: OpRewrite) -> None:
             return
         loop.discard()
         started = started or following == state
-        state = [dataclasses.replace(x, start=starts.get(i, x.start)) for i, x in enumerate(following)]
+        state = [Carried("invariant", start=starts[i]) if i in starts else x for i, x in enumerate(following)]
     raise UnsupportedError("the scales carried by this loop do not settle")
 
 
@@ -109,6 +113,8 @@ class _Loop:
 
     def _started(self, value: ScaledValue, start: Scale) -> ScaledValue:
         """A value at the scale that it is held at; `start` if it is zeros."""
+        if value.indifferent:
+            return ScaledValue(value.data, start, UNIT)
         scale = self.r.emit.if_zeros(value.scale, start)
         return dataclasses.replace(value, data=self.r.bring(value, scale), scale=scale)
 
@@ -146,7 +152,8 @@ class _Loop:
                 if entry is not None and i not in initial:
                     r.rewriter.define(arguments[i], dataclasses.replace(entry, data=arguments[i], moments=UNIT))
                 if entry is not None:
-                    r.rewriter.mark_carried(arguments[i])
+                    mark = r.rewriter.mark_settled if self._is_settled(i) else r.rewriter.mark_carried
+                    mark(arguments[i])
         copy.erase()
         return new, scales
 
@@ -183,6 +190,8 @@ class _Loop:
             return Carried("invariant")
         if assumed.kind == "invariant":
             assert entry is not None
+            if self._is_settled(index) and (returned is None or returned.scale.is_scalar):
+                return assumed
             if returned is None:
                 steady = facts(value).indifferent or (entry.scale.is_one and not entry.indifferent)
                 return assumed if steady else Carried("carried")
@@ -205,6 +214,10 @@ class _Loop:
             self.r.rewriter.held.add((self.r.op, index))
             return Carried("invariant")
         return assumed
+
+    def _is_settled(self, index: int) -> bool:
+        """Whether a value enters as zeros at the scale at which the loop leaves it."""
+        return self.state[index].start is not None and self._starts_from_zeros(index)
 
     def _was_held(self, index: int) -> bool:
         """Whether an earlier attempt found that the scale has to be held."""
@@ -242,7 +255,77 @@ class _Loop:
             size = self._outside(returned.size, without=entry.scale)
             if size is not None:
                 found[i] = size
+        return found | self._settling()
+
+    def _settling(self) -> dict[int, Scale]:
+        """The scales at which values settle that enter as zeros, where they are known before the loop.
+
+        The least fixed point, from the smallest scale on, of what an iteration makes of them. Zeros fit every scale: a
+        value that has this one from its entry on has it in all iterations, and the loop carries none.
+
+        # s <- max(s, t), t the same in every iteration: s = t
+        """
+        symbols = {i: scale.factors[0][0] for i, scale in self.scales.items() if self._starts_from_zeros(i)}
+        stacks = {i for i in symbols if self.state[i].shape}
+        found = self._fixed_point({i: symbol for i, symbol in symbols.items() if i not in stacks})
+        entries = {symbols[i]: scale for i, scale in found.items()}
+        for i in stacks:
+            outside = [self._before(scale, entries) for scale in self._slices(i)]
+            known = [scale for scale in outside if scale is not None]
+            if known and len(known) == len(outside):
+                found[i] = self.r.emit.maximum(known)
         return found
+
+    def _fixed_point(self, symbols: dict[int, Symbol]) -> dict[int, Scale]:
+        """What carried scales of rank 0 settle at, of those that do.
+
+        What an iteration multiplies without end, up to a bound, is taken to have reached it: s <- min(c, t s).
+        """
+        bounded: dict[int, Scale] = {}
+        left = dict(symbols)
+        while left:
+            found = {i: bounded.get(i, Scale(budget.LOOP_ZEROS)) for i in left}
+            moving = set(left)
+            for _ in range(_ROUNDS):
+                entries = {symbols[i]: scale for i, scale in found.items()}
+                following = dict(found)
+                for i in left:
+                    scale = self._before(self.returned[i], entries) if i in self.returned else found[i]
+                    if scale is None:
+                        del following[i]
+                    elif i not in bounded:
+                        following[i] = scale
+                moving = {i for i in left if following.get(i) != found[i]}
+                if not moving:
+                    return found
+                found = following
+                if len(found) < len(left):
+                    break
+            if len(found) < len(left):
+                left = {i: left[i] for i in found}
+                continue
+            bounds = {i: bound for i in moving if (bound := self._bound(i)) is not None}
+            bounded |= bounds
+            left = left if bounds else {i: left[i] for i in left if i not in moving}
+        return {}
+
+    def _before(self, scale: Scale, entries: dict[Symbol, Scale]) -> Scale | None:
+        """A scale of the body as the same number before the loop, if that is known there."""
+        return exactly_outside(self.r.emit, scale, self.r.emit.scope.depth, entries)
+
+    def _bound(self, index: int) -> Scale | None:
+        """The constant that an iteration keeps a carried scale below."""
+        scale = self.returned[index]
+        if len(scale.factors) != 1 or scale.factors[0][1] != 1:
+            return None
+        name, members = self.r.emit.definition(scale.factors[0][0]) or ("", [])
+        constants = [member for member in members if member.is_constant]
+        return self.r.emit.minimum(constants).shifted(scale.exponent) if name == "minimum" and constants else None
+
+    def _slices(self, index: int) -> list[Scale]:
+        """The scales of the slices that an iteration writes into a stack; none where it does something else."""
+        returned = self.returned.get(index)
+        return (returned and self.r.emit.stacks.written(returned, self.scales[index])) or []
 
     def _settled(self, index: int, returned: ScaledValue) -> Scale:
         """The scale to carry on with: the one returned, without what multiplies the carried one."""

@@ -9,7 +9,7 @@ from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.registry import Law, rule
-from scalify_hlo.rules.shapes import joined, uniform_along
+from scalify_hlo.rules.shapes import joined, to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import Moments
@@ -195,6 +195,8 @@ def dynamic_pad(r: OpRewrite) -> None:
       note="in a loop, updating one slice of a stacked buffer: one slice of data and one slice of scale")  # fmt: skip
 def dynamic_update_slice(r: OpRewrite) -> None:
     buffer, update = r.scaled(0), r.scaled(1)
+    if r.rewriter.is_settled(r.op.operands[0]):
+        return _write_at_its_scale(r, buffer, update)
     carried = r.rewriter.is_carried(r.op.operands[0])
     dimension = _stacked_dimension(r)
     if dimension is not None and not (update.indifferent and buffer.indifferent):
@@ -208,6 +210,15 @@ def dynamic_update_slice(r: OpRewrite) -> None:
         r.inputs[i] = v
         r.set_operand(i, v.data)
     return select_members(r, (0, 1), filled=carried)
+
+
+# s x, t u written into it: s (x with u t/s written into it), where a loop leaves the whole at s
+def _write_at_its_scale(r: OpRewrite, buffer: ScaledValue, update: ScaledValue) -> None:
+    r.set_operand(0, buffer.data)
+    r.set_operand(1, r.bring(to_rank_0(r.rewriter, update), buffer.scale))
+    r.rewriter.mark_settled(r.op.results[0])
+    r.because("settled")
+    r.result(buffer.scale, together(r, (0, 1), buffer.scale, filled=True))
 
 
 def _stacked_dimension(r: OpRewrite) -> int | None:
@@ -232,4 +243,7 @@ def _update_slice_and_scale(r: OpRewrite, buffer: ScaledValue, update: ScaledVal
     scales = emit.create("stablehlo.dynamic_update_slice", [old.type], [old, new, *indices]).results[0]
     r.set_operand(0, buffer.data)
     r.set_operand(1, update.data)
-    r.result(emit.as_scale(scales), buffer.moments.mixed(update.moments))
+    stack = emit.as_scale(scales)
+    if update.scale.is_scalar and not update.indifferent:
+        emit.stacks.note(stack, None if buffer.indifferent else buffer.scale, update.scale)
+    r.result(stack, buffer.moments.mixed(update.moments))

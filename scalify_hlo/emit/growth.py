@@ -1,6 +1,6 @@
 """What a scale grows with: its own factors, and those hidden in the maxima and products among them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from scalify_hlo.emit.emitter import Emitter
 from scalify_hlo.scale import ONE, Scale, Symbol
@@ -142,6 +142,32 @@ def outside(emit: Emitter, scale: Scale, depth: int, entries: dict[Symbol, Scale
         else:
             members = [m for part in parts if (m := _substituted(part, known)) is not None]
             known[missing] = emit.maximum(members) if members else None if parts else ONE
+    return _substituted(scale, known)
+
+
+def exactly_outside(emit: Emitter, scale: Scale, depth: int, entries: Mapping[Symbol, Scale]) -> Scale | None:
+    """A scale of a loop's body as the same number outside of it; None where the body alone can know it.
+
+    depth: of the outside. entries: what symbols of the inside are outside.
+    """
+    known: dict[Symbol, Scale | None] = dict(entries)
+    inside: set[Symbol] = set()
+    pending = [scale]
+    while pending:
+        for symbol, _ in pending.pop().factors:
+            if symbol.depth <= depth:
+                known.setdefault(symbol, Scale(0, ((symbol, 1),)))
+            elif symbol not in known and symbol not in inside:
+                inside.add(symbol)
+                definition = emit.definition(symbol)
+                pending += [] if definition is None else definition[1]
+    for symbol in sorted(inside, key=lambda each: each.index):  # a symbol knows nothing of younger ones
+        name, parts = emit.definition(symbol) or ("", [])
+        members = [_substituted(part, known) for part in parts]
+        found = [member for member in members if member is not None]
+        complete = bool(parts) and len(found) == len(members)
+        choose = emit.minimum if name == "minimum" else emit.maximum
+        known[symbol] = choose(found) if complete else None
     return _substituted(scale, known)
 
 

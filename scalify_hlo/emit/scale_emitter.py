@@ -9,13 +9,17 @@ from typing import Any
 
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.maxima import Leaves, covers, normal_form, order, power_product
 from scalify_hlo.emit.operation_emitter import OperationEmitter
 from scalify_hlo.emit.scopes import At, Scope
+from scalify_hlo.emit.stacks import Stacks
 from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, floor, largest, smallest
 from scalify_hlo.types import tensor_info
 
 # Powers of a scale up to this one are products of its factors one by one.
 _MOST_MULTIPLIED = 8
+# Maxima of more scales than this are not compared with one another.
+_MOST_LEAVES = 16
 # No f32 but 0 and infinity remains one when it is multiplied by 2 to this power, or divided.
 _BEYOND = 300
 
@@ -41,6 +45,7 @@ class ScaleEmitter(OperationEmitter):
         self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
         self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
         self._live: set[Symbol] = set()  # see `is_live`
+        self.stacks = Stacks()
         self.multiples: dict[tuple[Symbol, Symbol], bool] = {}  # whether the first grows with the second
         # Scales that were kept above zero -> what they were.
         self._above_zero: dict[Symbol, Scale] = {}
@@ -162,18 +167,18 @@ class ScaleEmitter(OperationEmitter):
             return known
         if not denominators:
             rest, last = numerators[:-1], numerators[-1]
-            return self.scale_op("multiply", *(self.scale_value(_power_product(part)) for part in (rest, [last])))
+            return self.scale_op("multiply", *(self.scale_value(power_product(part)) for part in (rest, [last])))
         if not self.narrow or len(numerators) + len(denominators) <= 2:
             return self.scale_op(
-                "divide", self.scale_value(_power_product(numerators)), self.divisor(_power_product(denominators))
+                "divide", self.scale_value(power_product(numerators)), self.divisor(power_product(denominators))
             )
         # Products and quotients in turns: s^2 may leave the range of f32 where s^2/t does not. In programs of f32
         # scales are sizes of f32 values, and XLA would take one and a half times as long to compile a whole step.
         if len(numerators) > len(denominators):
-            rest = _power_product(numerators[:-1]) / _power_product(denominators)
-            return self.scale_op("multiply", self.scale_value(rest), self.scale_value(_power_product(numerators[-1:])))
-        last = _power_product(denominators[-1:])
-        rest = _power_product(numerators) / _power_product(denominators[:-1])
+            rest = power_product(numerators[:-1]) / power_product(denominators)
+            return self.scale_op("multiply", self.scale_value(rest), self.scale_value(power_product(numerators[-1:])))
+        last = power_product(denominators[-1:])
+        rest = power_product(numerators) / power_product(denominators[:-1])
         return self.scale_op("divide", self.scale_value(rest), self.divisor(last))
 
     def _from_emitted(self, scale: Scale) -> ir.Value | None:
@@ -256,7 +261,7 @@ class ScaleEmitter(OperationEmitter):
         for scale in scales:
             known = groups.get(scale.factors, scale)
             groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
-        distinct = sorted(groups.values(), key=_order)
+        distinct = sorted(groups.values(), key=order)
         if name == "maximum":
             distinct = self._opened(distinct)
         distinct = self._without_dominated(name, distinct)
@@ -265,16 +270,33 @@ class ScaleEmitter(OperationEmitter):
         # max(2^a s, 2^b t) = 2^a max(s, 2^(b-a) t): one power of two less to multiply by.
         if base is None:
             base = next(scale.exponent for scale in distinct if scale.factors)
-        distinct = [Scale(scale.exponent - base, scale.factors) for scale in distinct]
-        return self.emitted_extremum(name, distinct).shifted(base)
+        shifted = [Scale(scale.exponent - base, scale.factors) for scale in distinct]
+        key = self._leaves(distinct) if name == "maximum" else None
+        if key is None:
+            return self.emitted_extremum(name, shifted).shifted(base)
+        # The same number from other maxima of the same scales: max(a, max(b, c)) = max(max(a, b), max(a, c)).
+        own = key[0][1]
+        key = ("leaves", *((factors, exponent - own) for factors, exponent in key))
+        scope: Scope | None = self.scope
+        while scope is not None and key not in scope.cache:
+            scope = None if scope.isolated else scope.parent
+        if scope is not None:
+            return scope.cache[key].shifted(own)
+        found = self.emitted_extremum(name, shifted).shifted(base)
+        scope = self._scope_of(max(scale.depth for scale in distinct))
+        scope.cache[key] = found.shifted(-own)
+        return found
+
+    def _leaves(self, scales: Sequence[Scale]) -> Leaves | None:
+        """What a maximum is of in the end; None where that is more than is worth looking at."""
+        if sum(len(self._members.get(scale.factors, ())) for scale in scales) > _MOST_LEAVES:
+            return None
+        return normal_form(leaf for scale in scales for leaf in self.members(scale))
 
     def emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
         """The maximum or minimum of unlike scales as one symbol, with all their powers of two in it."""
         key = (name, *distinct)
-        depth = max(scale.depth for scale in distinct)
-        scope = self.scope
-        while key not in scope.cache and scope.parent is not None and not scope.isolated and scope.depth > depth:
-            scope = scope.parent
+        scope = self._scope_of(max(scale.depth for scale in distinct), key)
         if key not in scope.cache:
             positive = [scale.positive for scale in distinct]
             with self.hoisted(scope):
@@ -305,6 +327,13 @@ class ScaleEmitter(OperationEmitter):
                     bounds += [bound.shifted(scale.exponent) for bound in self._bounds.get(scale.factors, ())]
                 self._bounds[found.factors] = bounds
         return scope.cache[key]
+
+    def _scope_of(self, depth: int, key: object = None) -> Scope:
+        """The innermost visible scope that knows `key`, else the outermost in which symbols of this depth exist."""
+        scope = self.scope
+        while key not in scope.cache and scope.parent is not None and not scope.isolated and scope.depth > depth:
+            scope = scope.parent
+        return scope
 
     def _floor(self) -> ir.Value:
         """The floor as a value that XLA does not know to be constant: some scale, neither below nor above it.
@@ -421,6 +450,17 @@ class ScaleEmitter(OperationEmitter):
             scope.cache[key] = found
         return scope.cache[key]
 
+    def definition(self, symbol: Symbol) -> tuple[str, list[Scale]] | None:
+        """What a symbol is exactly: ("maximum" or "minimum", of these scales); None if it is nothing of the kind."""
+        if symbol in self._products:
+            return "maximum", [self._products[symbol]]
+        factors = ((symbol, 1),)
+        if factors in self._maxima:
+            members = self._maxima[factors]
+            floored = symbol.least > max([SMALLEST_EXPONENT, *(m.least for m in members)])
+            return "maximum", [*members, Scale(symbol.least)] if floored else members
+        return ("minimum", self._bounds[factors]) if factors in self._bounds else None
+
     def is_live(self, scale: Scale) -> bool:
         """Whether a scale is known not to be that of a tensor of zeros."""
         return bool(scale.factors) and all(symbol in self._live for symbol, _ in scale.factors)
@@ -434,7 +474,7 @@ class ScaleEmitter(OperationEmitter):
         for i, scale in enumerate(scales):
             others = opened + scales[i + 1 :]
             members = [m.shifted(scale.exponent) for m in self._maxima.get(scale.factors, ())]
-            rest = [m for m in members if not any(_covers(other, m) for other in others)]
+            rest = [m for m in members if not any(covers(other, m) for other in others)]
             opened += rest if len(rest) == 1 else [scale]
         return opened
 
@@ -456,20 +496,4 @@ class ScaleEmitter(OperationEmitter):
         """
         bounds = [bound.shifted(scale.exponent) for bound in self._bounds.get(scale.factors, ())]
         members = [member.shifted(other.exponent) for member in self._members.get(other.factors, ())]
-        return any(_covers(other, bound) for bound in bounds) or any(_covers(member, scale) for member in members)
-
-
-def _covers(scale: Scale, other: Scale) -> bool:
-    """Whether a scale is known to be no smaller than another by their forms alone."""
-    return scale.factors == other.factors and scale.exponent >= other.exponent
-
-
-def _power_product(symbols: Sequence[Symbol]) -> Scale:
-    scale = ONE
-    for symbol in symbols:
-        scale = scale * Scale(0, ((symbol, 1),))
-    return scale
-
-
-def _order(scale: Scale) -> tuple[Any, ...]:
-    return (len(scale.factors), tuple((s.index, p) for s, p in scale.factors), scale.exponent)
+        return any(covers(other, bound) for bound in bounds) or any(covers(member, scale) for member in members)

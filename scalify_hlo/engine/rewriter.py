@@ -71,6 +71,7 @@ class Rewriter:
         self._has_layouts = functions.has_layouts
         self._leaves_traces = options.print_rules or options.mark_tensors
         self.carried: set[ir.Value] = set()
+        self.settled: set[ir.Value] = set()  # see `mark_settled`
         self.held: set[tuple[ir.Operation, int]] = set()  # loops, and which of their carried scales are held
 
     @property
@@ -173,6 +174,16 @@ class Rewriter:
     def is_carried(self, value: ir.Value) -> bool:
         """Whether a value is carried by a loop."""
         return value in self.carried
+
+    def mark_settled(self, value: ir.Value) -> None:
+        """Note that a loop leaves a value at the scale that it has: what is added or written is brought to it."""
+        self.settled.add(value)
+        if self.journals:
+            self.journals[-1].append(value)
+
+    def is_settled(self, value: ir.Value) -> bool:
+        """Whether a loop leaves a value at the scale that it has."""
+        return value in self.settled
 
     def attempt(self) -> "Attempt":
         """Start a rewriting that may be taken back (a loop body before its fixpoint)."""
@@ -389,6 +400,7 @@ class Attempt:
             rewriter.state_sums.pop(value, None)
             rewriter.polynomials.pop(value, None)
             rewriter.carried.discard(value)
+            rewriter.settled.discard(value)
         for value in self.learnt:
             rewriter.facts.known.pop(value, None)
         del rewriter.functions.errors[self.errors :]

@@ -140,6 +140,14 @@ class Rewriting(Protocol):
         """Whether a value is carried by a loop."""
         ...
 
+    def mark_settled(self, value: ir.Value) -> None:
+        """Note that a loop leaves a value at the scale that it has: what is added or written is brought to it."""
+        ...
+
+    def is_settled(self, value: ir.Value) -> bool:
+        """Whether a loop leaves a value at the scale that it has."""
+        ...
+
     def laid_out(self, data: ir.Value, sharding: ir.Attribute) -> ir.Value | None:
         """Data that take the place of a result, laid out over devices as that was to be; None if they cannot be."""
         ...

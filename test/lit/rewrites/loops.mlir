@@ -108,7 +108,7 @@ func.func public @while_accumulating_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<0> : tensor<i32>
 // CHECK: %[[VC_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
 // CHECK: %[[VC_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<3> : tensor<i32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]]:5 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_2:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG2]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG1]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG3]]) : tensor<i32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<f32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]]:5 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_2:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG2]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG1]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG3]]) : tensor<i32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<f32>, tensor<f32> attributes {scalify.carried = dense<[-1, -1, -1, 1, 2]> : tensor<5xi64>}
 // CHECK: cond {
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_1]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
 // CHECK: stablehlo.return %[[V3]] : tensor<i1>
@@ -143,7 +143,7 @@ func.func public @while_exchanging(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> 
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<0> : tensor<i32>
 // CHECK: %[[VC_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
 // CHECK: %[[VC_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<3> : tensor<i32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]]:5 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_2:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG2]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG1]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG3]]) : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>, tensor<f32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]]:5 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_2:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG2]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG1]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG3]]) : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>, tensor<f32>, tensor<f32> attributes {scalify.carried = dense<[-1, -1, -1, 1, 2]> : tensor<5xi64>}
 // CHECK: cond {
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_1]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
 // CHECK: stablehlo.return %[[V3]] : tensor<i1>
@@ -174,29 +174,26 @@ func.func public @while_exchanging_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>)
 
 // CHECK-LABEL: func.func public @while_from_zeros(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}, tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.09494702E-13> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.000000e+00> : tensor<3x4xf32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.09494702E-13> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.000000e+00> : tensor<3x4xf32>
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<0> : tensor<i32>
-// CHECK: %[[VC_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
-// CHECK: %[[VC_3:[A-Za-z_0-9]+]] = stablehlo.constant dense<3> : tensor<i32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]]:4 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VCST_1]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_6:[A-Za-z_0-9]+]] = %[[VCST_0]]) : tensor<i32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[VC_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
+// CHECK: %[[VC_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<3> : tensor<i32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]]:3 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VCST_0]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG0]]) : tensor<i32>, tensor<3x4xf32>, tensor<3x4xf32>
 // CHECK: cond {
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_3]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_2]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
 // CHECK: stablehlo.return %[[V2]] : tensor<i1>
 // CHECK: } do {
-// CHECK: %[[V2]] = stablehlo.add %[[VITERARG]], %[[VC_2]] : tensor<i32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VITERARG_6]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VITERARG_6]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VITERARG_4]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VITERARG_5]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.add %[[V5]], %[[V7]] : tensor<3x4xf32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.divide %[[V8]], %[[V9]] : tensor<3x4xf32>
-// CHECK: stablehlo.return %[[V2]], %[[V10]], %[[VITERARG_5]], %[[V3]] : tensor<i32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#3, %[[VCST]] : tensor<f32>
-// CHECK: return %[[V0]]#1, %[[V1]], %[[V0]]#2, %[[VARG1]] : tensor<3x4xf32>, tensor<f32>, tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V2]] = stablehlo.add %[[VITERARG]], %[[VC_1]] : tensor<i32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VITERARG_3]], %[[V3]] : tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VITERARG_4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.add %[[V4]], %[[V6]] : tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V7]], %[[V3]] : tensor<3x4xf32>
+// CHECK: stablehlo.return %[[V2]], %[[V8]], %[[VITERARG_4]] : tensor<i32>, tensor<3x4xf32>, tensor<3x4xf32>
+// CHECK: return %[[V1]]#1, %[[V0]], %[[V1]]#2, %[[VARG1]] : tensor<3x4xf32>, tensor<f32>, tensor<3x4xf32>, tensor<f32>
 func.func public @while_from_zeros(%1: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
     %0 = stablehlo.constant dense<0.0> : tensor<3x4xf32>
 
@@ -219,33 +216,26 @@ func.func public @while_from_zeros(%1: tensor<3x4xf32>) -> (tensor<3x4xf32>, ten
 
 // CHECK-LABEL: func.func public @while_from_zeros_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}, tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.09494702E-13> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.000000e+00> : tensor<3x4xf16>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.09494702E-13> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.000000e+00> : tensor<3x4xf16>
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<0> : tensor<i32>
-// CHECK: %[[VC_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
-// CHECK: %[[VC_3:[A-Za-z_0-9]+]] = stablehlo.constant dense<3> : tensor<i32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]]:4 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VCST_1]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_6:[A-Za-z_0-9]+]] = %[[VCST_0]]) : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[VC_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
+// CHECK: %[[VC_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<3> : tensor<i32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]]:3 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VCST_0]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG0]]) : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>
 // CHECK: cond {
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_3]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
-// CHECK: stablehlo.return %[[V2]] : tensor<i1>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_2]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
+// CHECK: stablehlo.return %[[V3]] : tensor<i1>
 // CHECK: } do {
-// CHECK: %[[V2]] = stablehlo.add %[[VITERARG]], %[[VC_2]] : tensor<i32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VITERARG_6]] : tensor<f32>
+// CHECK: %[[V3]] = stablehlo.add %[[VITERARG]], %[[VC_1]] : tensor<i32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.convert %[[VITERARG_4]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[VITERARG_6]], %[[V3]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V4]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.convert %[[VITERARG_5]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V3]] : tensor<f32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V10]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V9]], %[[V11]] : tensor<3x4xf32>
-// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.convert %[[V12]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.add %[[V8]], %[[V13]] : tensor<3x4xf16>
-// CHECK: stablehlo.return %[[V2]], %[[V14]], %[[VITERARG_5]], %[[V3]] : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>, tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]]#3, %[[VCST]] : tensor<f32>
-// CHECK: return %[[V0]]#1, %[[V1]], %[[V0]]#2, %[[VARG1]] : tensor<3x4xf16>, tensor<f32>, tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V4]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.add %[[VITERARG_3]], %[[V7]] : tensor<3x4xf16>
+// CHECK: stablehlo.return %[[V3]], %[[V8]], %[[VITERARG_4]] : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>
+// CHECK: return %[[V2]]#1, %[[V0]], %[[V2]]#2, %[[VARG1]] : tensor<3x4xf16>, tensor<f32>, tensor<3x4xf16>, tensor<f32>
 func.func public @while_from_zeros_f16(%1: tensor<3x4xf16>) -> (tensor<3x4xf16>, tensor<3x4xf16>) {
     %0 = stablehlo.constant dense<0.0> : tensor<3x4xf16>
 
@@ -339,7 +329,7 @@ func.func public @while_keeping_its_scale_f16(%0: tensor<3x4xf16>, %1: tensor<3x
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<0> : tensor<i32>
 // CHECK: %[[VC_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
 // CHECK: %[[VC_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<3> : tensor<i32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]]:5 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG2]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG1]], %[[VITERARG_6:[A-Za-z_0-9]+]] = %[[VARG3]]) : tensor<i32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<f32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]]:5 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG2]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG1]], %[[VITERARG_6:[A-Za-z_0-9]+]] = %[[VARG3]]) : tensor<i32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<f32>, tensor<f32> attributes {scalify.carried = dense<[-1, -1, -1, 1, 2]> : tensor<5xi64>}
 // CHECK: cond {
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_2]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
 // CHECK: stablehlo.return %[[V3]] : tensor<i1>
@@ -378,7 +368,7 @@ func.func public @while_swapping(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (t
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<0> : tensor<i32>
 // CHECK: %[[VC_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
 // CHECK: %[[VC_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<3> : tensor<i32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]]:5 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG2]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG1]], %[[VITERARG_6:[A-Za-z_0-9]+]] = %[[VARG3]]) : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>, tensor<f32>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]]:5 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG0]], %[[VITERARG_4:[A-Za-z_0-9]+]] = %[[VARG2]], %[[VITERARG_5:[A-Za-z_0-9]+]] = %[[VARG1]], %[[VITERARG_6:[A-Za-z_0-9]+]] = %[[VARG3]]) : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>, tensor<f32>, tensor<f32> attributes {scalify.carried = dense<[-1, -1, -1, 1, 2]> : tensor<5xi64>}
 // CHECK: cond {
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_2]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
 // CHECK: stablehlo.return %[[V3]] : tensor<i1>
