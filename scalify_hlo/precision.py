@@ -6,7 +6,7 @@ from typing import Literal
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.types import FLOAT_RANGE
 
-Preset = Literal["f32", "bf16", "fp16", "fp16-state", "fp8", "fp8-fp16-state"]
+Preset = Literal["f32", "bf16", "fp16", "fp16-state", "fp8", "fp8-fp16-state", "mxfp8"]
 
 # Types that a value may be stored or computed in, under the names people use.
 _TYPES = {
@@ -44,6 +44,8 @@ class PrecisionPolicy:
     update: str = "f32"
     # Whether matrix products get FP8 operands (by `scalify-fp8-dots`, after `scalify`).
     fp8_products: bool = False
+    # Whether these products have a scale for each 32 elements (MXFP8, by `scalify-block-dots`): forward programs only.
+    block_scaled: bool = False
     # Where `scalify-auto-rescale` rescales gradients dynamically: branches, scores, logits, gradients.
     rescaling: tuple[str, ...] = ()
     # When the scales of carried state follow what its data show (by `scalify-state-rescale`): "off"; "every-step";
@@ -120,6 +122,10 @@ PRESETS: dict[Preset, PrecisionPolicy] = {
     ),
     "fp8-fp16-state": PrecisionPolicy(
         "f16", "f16", "f8E5M2", "f16", fp8_products=True, rescaling=("branches", "scores", "logits", "gradients")
+    ),
+    # Not of the paper: `fp8` for serving, with block scales.
+    "mxfp8": PrecisionPolicy(
+        "f16", "f16", "f8E5M2", "f32", fp8_products=True, block_scaled=True, rescaling=("branches", "scores", "logits")
     ),
 }
 

@@ -79,8 +79,19 @@ class MatrixProduct:
 
 
 def matrix_products(module: ir.Module) -> list[MatrixProduct]:
-    """Every `dot_general` on floats, in program order, with its part in the program."""
+    """Every product of floats (`is_product`), in program order, with its part in the program."""
     return _Classifier(CallGraph(module)).products
+
+
+# What XLA makes a block-scaled product of; operands: x [rows, contracted], y [rows, contracted], their scales.
+BLOCK_SCALED = "__op$block_scaled_dot"
+
+
+def is_product(op: ir.Operation) -> bool:
+    """Whether an operation multiplies matrices: a `dot_general`, or the custom call for block-scaled ones."""
+    if op.name == "stablehlo.custom_call":
+        return ir.StringAttr(op.attributes["call_target_name"]).value == BLOCK_SCALED
+    return op.name == "stablehlo.dot_general"
 
 
 class _Classifier:
@@ -90,7 +101,7 @@ class _Classifier:
         self.products = [
             self._product(op)
             for op in program_order(calls)
-            if op.name == "stablehlo.dot_general" and tensor_info(op.results[0].type).is_float
+            if is_product(op) and tensor_info(op.results[0].type).is_float
         ]
         if not self.products:
             return
@@ -108,7 +119,11 @@ class _Classifier:
             product.role = _role(product)
 
     def _product(self, op: ir.Operation) -> MatrixProduct:
-        numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+        numbers = (
+            stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+            if op.name == "stablehlo.dot_general"
+            else stablehlo.DotDimensionNumbers.get([], [], [1], [1])
+        )
         lhs = Operand(
             op.operands[0], self.origins.of(op.operands[0]),
             list(numbers.lhs_contracting_dimensions), list(numbers.lhs_batching_dimensions),

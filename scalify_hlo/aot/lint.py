@@ -188,7 +188,7 @@ def _best(instructions: list[tuple[Instruction, str]]) -> _Outcome:
     for instruction, types in instructions:
         called = instruction.custom_call_target
         size = math.prod(instruction.shapes[0][1]) if instruction.shapes else 0
-        if called.endswith("$f8"):
+        if called.endswith("$f8") or called == "__cudnn$blockScaledDot":
             outcomes.append(_Outcome("fp8 gemm", called, types, size))
         elif called and is_gemm(instruction):
             outcomes.append(_Outcome("gemm", called, types, size))

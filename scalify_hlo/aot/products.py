@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from scalify_hlo.aot.hlo_text import Instruction
 
-_GEMM_CALLS = ("__cublas", "__op$block_scaled_dot")
+# Block-scaled products contract the last dimension of both operands.
+_BLOCK_SCALED = ("__cudnn$blockScaledDot", "__op$block_scaled_dot")
+_GEMM_CALLS = ("__cublas", *_BLOCK_SCALED)
 _TRITON_GEMM = re.compile(r"__triton\w*gemm")
 _CONTRACTING = re.compile(r'"?lhs_contracting_dim(?:ension)?s"?[:=][\[{]([\d",]*)[\]}]')
 _CONV_LABELS = re.compile(r"dim_labels=\w+_(\w+)->(\w+)")
@@ -43,6 +45,8 @@ def _flops(instruction: Instruction, scope: Mapping[str, Instruction]) -> tuple[
     if instruction.opcode == "dot" or instruction.custom_call_target.startswith(_GEMM_CALLS):
         found = _CONTRACTING.search(instruction.attributes)
         dims = [int(d) for d in re.findall(r"\d+", found.group(1))] if found else []
+        if instruction.custom_call_target.startswith(_BLOCK_SCALED):
+            dims = [len(lhs[1]) - 1]
         return 2 * result * math.prod(lhs[1][d] for d in dims if d < len(lhs[1])), element
     labels = _CONV_LABELS.search(instruction.attributes)
     if labels and (instruction.opcode == "convolution" or instruction.custom_call_target.startswith("__cudnn$conv")):

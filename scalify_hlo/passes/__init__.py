@@ -5,6 +5,7 @@ Every pass of this package is listed here; `scalify-opt --list-passes` reads the
 
 from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.block_dots import BlockDots
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fold_scales import FoldScales
 from scalify_hlo.passes.fp8_dots import FP8Dots
@@ -23,6 +24,7 @@ from scalify_hlo.passes.widen_dots import WidenDots
 __all__ = [
     "PASSES",
     "AutoRescale",
+    "BlockDots",
     "Cast",
     "EmbedWeights",
     "FP8Dots",
@@ -55,6 +57,7 @@ PASSES: dict[str, type[Pass]] = {
         EmbedWeights,
         PinScales,
         PartialSums,
+        BlockDots,
         FP8Results,
         FoldScales,
         WidenDots,

@@ -9,6 +9,7 @@ from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.block_dots import BlockDots
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.fp8_results import FP8Results
@@ -74,7 +75,9 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
     """The passes to run after all others, which depend on whether the module is partitioned over devices."""
     chosen = None if precision is None else parse_precision(precision)
     sums = PartialSums(reductions="" if chosen is None else chosen.reductions)
-    return (sums, FP8Results()) if chosen is not None and chosen.fp8_products else (sums,)
+    if chosen is None or not chosen.fp8_products:
+        return (sums,)
+    return (sums, *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()), FP8Results())
 
 
 def precision_pipeline(

@@ -78,7 +78,7 @@ class Calibration:
             argument_shapes=argument_shapes(public_function(module)),
             result_shapes={
                 name: list(spec.shape)
-                for name, spec in zip(self._result_names, self.signature.results, strict=True)
+                for name, spec in zip(self.result_names, self.signature.results, strict=True)
                 if spec.is_float
             },
         )
@@ -120,7 +120,7 @@ class Calibration:
                 scale = scale if by_channel is None else by_channel
             self.scales.arguments[name] = scale
         self._results()
-        names = self._result_names
+        names = self.result_names
         for argument, result in caches.items():
             name = self._names[argument]
             self.scales.caches[names[result]] = float(self.scales.arguments[name])
@@ -137,7 +137,8 @@ class Calibration:
             return find_caches(module, ir.StringAttr(main.attributes["sym_name"]).value)
 
     @property
-    def _result_names(self) -> list[str]:
+    def result_names(self) -> list[str]:
+        """The names of the program's results in a file of scales."""
         attributes = attributes_of(public_function(self.original), "res_attrs", len(self.signature.results))
         return [result_name(own, i) for i, own in enumerate(attributes)]
 

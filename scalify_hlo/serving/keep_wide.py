@@ -104,9 +104,11 @@ def keep_wide(
     units, count = program.units, len(program.units)
     exact_run = xla.compile(promote_to_f64(calibration.original))
     ideal = [exact_run(promote_arrays(list(arrays))) for arrays in batches]
+    state = calibration.scales.caches.keys() | calibration.scales.results.keys()
     rows = [
-        i for i, want in enumerate(ideal[0]) if want.dtype.kind in "iub"
-        or (is_float_array(want) and (i in scores if scores is not None else is_scores(want)))
+        i for i, (want, name) in enumerate(zip(ideal[0], calibration.result_names, strict=True))
+        if (i in scores if scores is not None else name not in state)
+        and (want.dtype.kind in "iub" or (is_float_array(want) and is_scores(want)))
     ]  # fmt: skip
     floats = [i for i, want in enumerate(ideal[0]) if is_float_array(want)]
     if not rows and budget == Budget():
