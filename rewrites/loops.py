@@ -36,7 +36,8 @@ class Carried:
     - "carried": its scale is carried beside it, of `shape`.
 
     start: the scale that an invariant value takes if it enters as zeros, whose own fits nothing: at run time, or known
-      to be zeros (then what it settles at).
+      to be zeros (then what it settles at); in a narrow type also if it enters so small that what an iteration adds
+      would leave the type's range at its scale.
     """
 
     kind: str
@@ -112,10 +113,14 @@ class _Loop:
         return to_rank_0(rewriter, value) if not assumed.shape else value
 
     def _started(self, value: ScaledValue, start: Scale) -> ScaledValue:
-        """A value at the scale that it is held at; `start` if it is zeros."""
+        """A value at the scale that it is held at; `start` if it is zeros, or as good as zeros beside it.
+
+        # z <- z + u: in f16 u/s overflows where s is the scale of a z that is 2^16 times smaller than u
+        """
         if value.indifferent:
             return ScaledValue(value.data, start, UNIT)
-        scale = self.r.emit.if_zeros(value.scale, start)
+        window = budget.LOOP_WINDOW if value.info.is_narrow else None
+        scale = self.r.emit.if_zeros(value.scale, start, window)
         return dataclasses.replace(value, data=self.r.bring(value, scale), scale=scale)
 
     def _build(self) -> tuple[ir.Operation, dict[int, Scale]]:

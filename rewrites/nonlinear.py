@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.plain import wide_element
@@ -74,17 +75,30 @@ def nonlinear(r: OpRewrite) -> None:
     on_values(r, moments)
 
 
-# tanh(X) is as small as X: beside data of a narrow type it keeps the scale, unless that is larger than the unit
-@rule("exponential_minus_one", "log_plus_one", "sine", "tan", "tanh", "chlo.asin", "chlo.asinh", "chlo.atan",
-      "chlo.atanh", "chlo.bessel_i1e", "chlo.erf", "chlo.erf_inv", "chlo.sinh", "chlo.tan", family="nonlinear",
-      law="f(s x), computed on the value in f32 or wider; f(0) = 0", scale="1; min(s, 1) in f16 and f8",
-      shaped=True)  # fmt: skip
-def vanishing(r: OpRewrite) -> None:
+def _at_small_scale(r: OpRewrite, room: int = 0) -> None:
+    """On the value; beside data of a narrow type at the scale of a small operand, times 2^room."""
     moments = _BOUNDED.get(r.name, UNIT)
     x = r.scaled(0)
     if x.indifferent or r.rewriter.paper or not r.result_info().is_narrow:
         return on_values(r, moments)
-    return on_values(r, moments, [r.emit.minimum([x.scale, ONE])])
+    return on_values(r, moments, [r.emit.minimum([x.scale.shifted(room), ONE])])
+
+
+# tanh(X) is as small as X: beside data of a narrow type it keeps the scale, unless that is larger than the unit
+@rule("log_plus_one", "sine", "tanh", "chlo.asin", "chlo.asinh", "chlo.atan",
+      "chlo.atanh", "chlo.bessel_i1e", "chlo.erf", "chlo.erf_inv", family="nonlinear",
+      law="f(s x), computed on the value in f32 or wider; f(0) = 0", scale="1; min(s, 1) in f16 and f8",
+      shaped=True)  # fmt: skip
+def vanishing(r: OpRewrite) -> None:
+    _at_small_scale(r)
+
+
+# e^x - 1 is as small as x and grows faster: at the scale of x elements that are far larger than the others overflow
+@rule("exponential_minus_one", "tan", "chlo.sinh", "chlo.tan", family="nonlinear",
+      law="f(s x), computed on the value in f32 or wider; f(0) = 0; f(x) unbounded for finite x",
+      scale=f"1; min({2**budget.STEEP} s, 1) in f16 and f8", shaped=True)  # fmt: skip
+def steep(r: OpRewrite) -> None:
+    _at_small_scale(r, budget.STEEP)
 
 
 # floor(X) is as large as X: beside data of a narrow type it keeps the scale, unless that is smaller than the unit

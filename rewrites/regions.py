@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.emit.widening import widened
 from scalify_hlo.rules.bodies import body_kind, open_scale, with_body
@@ -16,11 +17,12 @@ from scalify_hlo.rules.shapes import to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import UNIT, Moments
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import LARGEST, tensor_info
 
 from .additive import combined, finish_combined, relative
 from .contraction import growth
 from .multiplicative import product_scale
+from .selection import mask
 
 # --- reductions -----------------------------------------------------------------------------------------------
 
@@ -77,7 +79,7 @@ def accumulate(r: OpRewrite, count: int, kept: Sequence[int] | None, *, counted:
     if kind == "add":
         _sum(r, count, kept)
     elif kind in ("maximum", "minimum", "first", "second"):
-        x = _with_initial(r, 0, 1)
+        x = _with_bound(r, kind, met=counted and 0 not in r.info(0).shape) or _with_initial(r, 0, 1)
         r.result(_without(r, x.scale, kept), x.moments, indifferent=x.indifferent)
     elif kind == "multiply" and counted:
         _product(r, count)
@@ -108,6 +110,27 @@ def _with_initial(r: OpRewrite, index: int, initial: int) -> ScaledValue:
     r.set_operand(index, r.bring(x, scale))
     r.set_operand(initial, r.bring(start, scale))
     return ScaledValue(r.operand(index), scale, x.moments)
+
+
+# max(c, s x) = s max(c/s, x): a far start of a running maximum is a mask, whatever it is compared with
+def _with_bound(r: OpRewrite, kind: str, *, met: bool) -> ScaledValue | None:
+    """The input, and a far constant that a maximum or minimum starts from at its scale; None if it starts otherwise.
+
+    met: every result has elements to compare with the constant, so that one on their far side need not be a mask.
+    """
+    number, x = r.splat(1), r.scaled(0)
+    if number is None or not number or not math.isfinite(number) or x.indifferent:
+        return None
+    if kind not in ("maximum", "minimum") or (number > 0) != (kind == "minimum"):
+        return None
+    far = min(budget.MASK, LARGEST.get(r.info(1).element, math.inf))
+    if abs(number) < far and (r.rewriter.paper or not met):
+        return None
+    x = to_rank_0(r.rewriter, x)
+    r.inputs[0] = x
+    r.set_operand(0, x.data)
+    scale = mask(r, 1, 0, number)
+    return ScaledValue(r.operand(0), scale, relative(x, scale))
 
 
 def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:

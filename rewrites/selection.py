@@ -4,6 +4,7 @@ Members that are indifferent to scale (zeros, infinities, NaN) take any (paper, 
 """
 
 import math
+import sys
 
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir
@@ -31,7 +32,7 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], *, filled: bool = Fal
             if number is None:
                 continue
             other = r.scaled(j)
-            scale = _mask(r, i, j, number) if abs(number) >= budget.MASK or _is_outer(r, number) else None
+            scale = mask(r, i, j, number) if abs(number) >= budget.MASK or _is_outer(r, number) else None
             aligned = constant_operand(r, i, j) if scale is None else None
             if aligned is not None:
                 r.because("constant")
@@ -65,14 +66,17 @@ def _either(members: tuple[ScaledValue, ...], scale: Scale) -> Moments:
     return Moments(found.rms, found.mean, nonnegative, infinite=infinite)
 
 
-def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
+def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
     """Give a constant the other member's scale, which is returned: s select(p, x, c/s).
 
     In narrow types c/s saturates, so that of a mask at least c 2^-MASK_LOSS is left. The scale of a member that is
-    smaller still (zeros have the smallest one) gives way: a mask must stay one.
+    smaller still (zeros have the smallest one) gives way: a mask must stay one. In f64 every scale, a f32, leaves c/s
+    in range, or next to it, if it is divided in f64.
     """
     emit, member = r.emit, r.scaled(other)
     info = r.info(index)
+    if info.element == "f64":
+        return _mask_in_f64(r, index, other, number)
     largest = {"f16": 65504.0, **LARGEST}.get(info.element, 3.0e38)
     room = info.max_exponent + budget.MASK_LOSS if info.is_narrow else 126
     scale = emit.maximum([member.scale, Scale(math.ceil(math.log2(abs(number))) - room)])
@@ -85,6 +89,24 @@ def _mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
         low, high = (emit.splat(one, bound) for bound in (-largest, largest))
         quotient = emit.op("clamp", quotient.type, low, quotient, high)
         r.set_operand(index, emit.broadcast_like(emit.scale_as(quotient, info.element), r.operand(index)))
+    r.set_operand(other, r.bring(member, scale))
+    return scale
+
+
+def _mask_in_f64(r: OpRewrite, index: int, other: int, number: float) -> Scale:
+    """The same in f64, whose constants may be far beyond what a scale can be (the least f64 number)."""
+    emit, member = r.emit, r.scaled(other)
+    scale, largest = member.scale, sys.float_info.max
+    if scale.is_constant:
+        mantissa, exponent = math.frexp(number)
+        exponent -= round(scale.exponent)
+        bounded = math.ldexp(mantissa, exponent) if exponent < 1024 else math.copysign(largest, number)
+        r.set_operand(index, emit.splat(r.operand(index), bounded))
+    else:
+        divisor = emit.convert(emit.divisor(scale), "f64")
+        quotient = emit.op("divide", divisor.type, emit.splat(divisor, number), divisor)
+        low, high = (emit.splat(divisor, bound) for bound in (-largest, largest))
+        r.set_operand(index, emit.broadcast_like(emit.op("clamp", divisor.type, low, quotient, high), r.operand(index)))
     r.set_operand(other, r.bring(member, scale))
     return scale
 

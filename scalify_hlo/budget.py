@@ -56,6 +56,9 @@ COMPARED_ABOVE = 14
 
 # --- products and powers ----------------------------------------------------------------------------------------------
 
+# log2 by which the scale of e^x - 1 is above that of a small x in a narrow type: elements as large as e^x can be there,
+# 2^16, fit it then where x is 2^7 times the unit of its data, and four octaves of f16's fourteen below 1 are given up.
+STEEP = 4
 # Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
 LARGEST_POWER = 4
 # log2: the scale of a product of many elements is taken to that power as long as f32 holds it.

@@ -426,18 +426,20 @@ class ScaleEmitter(OperationEmitter):
         members = self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
         return [scale for scale in members if scale != floor()]
 
-    def if_zeros(self, scale: Scale, other: Scale) -> Scale:
+    def if_zeros(self, scale: Scale, other: Scale, window: int | None = None) -> Scale:
         """A scale, or `other` in its place where it is the one of a tensor of zeros, which fits nothing else.
+
+        window: log2 by which the scale may be smaller than `other` and still hold; None if whatever is no zero holds.
 
         `other`, which several tensors share, is kept above zero, and not each of the results, that are divided by next.
         """
         other = self.above_zero(other)
-        key = ("if zeros", scale, other)
+        key = ("if zeros", scale, other, window)
         _, scope = self._cached(scale * other)
         if key not in scope.cache:
             with self.hoisted(scope):
                 own, instead = self.scale_value(scale), self.scale_value(other)
-                bound = self.scale_value(Scale(budget.ZEROS))
+                bound = self.scale_value(Scale(budget.ZEROS) if window is None else other.shifted(-window))
                 direction = ir.Attribute.parse("#stablehlo<comparison_direction LT>")
                 i1 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
                 small = self.op("compare", i1, own, bound, comparison_direction=direction)

@@ -49,6 +49,7 @@ def _spd(x: Any) -> Any:
 
 
 NAMESPACE: dict[str, Any] = {
-    "jax": jax, "jnp": jnp, "lax": lax, "nn": jax.nn, "softened": _softened, "straight_through": _straight_through,
+    "jax": jax, "jnp": jnp, "lax": lax, "nn": jax.nn,
+    "special": jax.scipy.special, "softened": _softened, "straight_through": _straight_through,
     "clipped_gradient": _clipped_gradient, "window": _window, "attention": _attention, "spd": _spd,
 }  # fmt: skip

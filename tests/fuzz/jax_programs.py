@@ -27,6 +27,7 @@ _NAME = re.compile(r"\b[av]\d+\b")
 _LARGEST = 600
 _LITERALS = ("0.5", "2.0", "-1.5", "0.0", "1.0", "3.0", "1e-3", "1e-6", "100.0", "1e4", "-0.1", "jnp.inf")
 _VALUES = ("normal",) * 8 + ("positive",) * 2 + ("small", "large", "zeros", "some zeros", "special", "equal", "mixed")
+_RARE = ("subnormal", "huge", "integers")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +59,12 @@ class Argument:
                 x = np.full(self.shape, 1.5)
             case "mixed":
                 x = x * 2.0 ** rng.integers(-8, 8, self.shape)
+            case "subnormal":
+                x = x * 2.0 ** (-22 if dtype == np.float16 else -124)
+            case "huge":
+                x = x * 2.0 ** (13 if dtype == np.float16 else 60)
+            case "integers":
+                x = np.round(4 * x)
             case "some zeros":
                 x = np.where(rng.random(self.shape) < 0.4, 0, x)
             case "special":
@@ -109,8 +116,8 @@ def _dtype(name: str) -> "np.dtype[Any]":
 class Builder:
     """Draws lines; knows the type of every name."""
 
-    def __init__(self, rng: random.Random, x64: bool):
-        self.rng, self.x64 = rng, x64
+    def __init__(self, rng: random.Random, x64: bool, nests: bool = False):
+        self.rng, self.x64, self.nests = rng, x64, nests
         self.types: dict[str, Any] = {}
 
     def pick(self, wanted: Callable[[Any], bool]) -> str:
@@ -163,9 +170,10 @@ class Builder:
 
     def line(self) -> tuple[tuple[str, ...], str] | None:
         """A line that JAX accepts, or None after one that it does not."""
+        from tests.fuzz.nests import NESTS
         from tests.fuzz.templates import TEMPLATES
 
-        template = self.rng.choice(TEMPLATES)
+        template = self.rng.choice(NESTS if self.nests and self.rng.random() < 0.8 else TEMPLATES)
         try:
             expression = template(self)
             names = sorted(set(_NAME.findall(expression)))
@@ -187,11 +195,11 @@ class Builder:
         return new, expression
 
 
-def draw(seed: int, k: int) -> Program:
-    """Program `k` of a seed."""
-    rng = random.Random(f"{seed}/{k}")
-    x64 = rng.random() < 0.12
-    builder = Builder(rng, x64)
+def draw(seed: int, k: int, nests: bool = False) -> Program:
+    """Program `k` of a seed; with `nests` most lines are those of tests/fuzz/nests.py."""
+    rng = random.Random(f"{seed}/{k}" + "/nests" * nests)
+    x64 = rng.random() < (0.25 if nests else 0.12)
+    builder = Builder(rng, x64, nests)
     floats = ["float32"] * 5 + ["float16"] * 3 + ["bfloat16"] * 2 + (["float64"] * 4 if x64 else [])
     main = rng.choice(floats)
     sizes = [rng.choice((1, 2, 3, 4, 5, 8)) for _ in range(3)]
@@ -201,12 +209,12 @@ def draw(seed: int, k: int) -> Program:
     for n in range(rng.randrange(1, 5)):
         dtype = main if rng.random() < 0.75 else rng.choice([*floats, "int32", "int32", "bool", "uint8", "complex64"])
         shape = tuple(rng.choice(sizes) for _ in range(rng.choice((0, 1, 1, 2, 2, 2, 3, 4))))
-        arguments.append(Argument(f"a{n}", shape, dtype, rng.choice(_VALUES)))
+        arguments.append(Argument(f"a{n}", shape, dtype, rng.choice(_VALUES + _RARE if nests else _VALUES)))
     if not any(a.dtype in ("float16", "bfloat16", "float32", "float64") for a in arguments):
         arguments[0] = dataclasses.replace(arguments[0], dtype=main)
     builder.types.update({a.name: Spec(a.shape, _dtype(a.dtype)) for a in arguments})
     lines: list[tuple[tuple[str, ...], str]] = []
-    wanted = rng.choice((1, 2, 3, 4, 6, 9, 14))
+    wanted = rng.choice((1, 1, 2, 2, 3, 5) if nests else (1, 2, 3, 4, 6, 9, 14))
     with jax.enable_x64(x64):
         for _ in range(20 * wanted):
             made = builder.line()

@@ -24,12 +24,12 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _SECONDS_EACH = 120.0
 
 
-def case(seed: int, k: int) -> Any:
-    """Case `k` of a seed."""
+def case(seed: int, k: int, nests: bool = False) -> Any:
+    """Case `k` of a seed, of the kind with `nests` or the one with short lines."""
     from tests.fuzz.jax_programs import draw
     from tests.fuzz.judge import Case, options_of
 
-    program, rng = draw(seed, k), random.Random(f"{seed}/{k}/options")
+    program, rng = draw(seed, k, nests), random.Random(f"{seed}/{k}/options")
     options = options_of(program, rng)
     # Scales away from an argument's size, and scales that differ, leave f16 no room for the program's own values.
     narrow = "scale-dims" in options or any(a.dtype == "float16" for a in program.arguments)
@@ -114,10 +114,10 @@ def _work() -> None:
     from tests.fuzz.judge import judge
 
     for line in sys.stdin:
-        seed, k = map(int, line.split())
+        seed, k, nests = map(int, line.split())
         outcome, shown = "error: in the generator", ""
         try:
-            found = case(seed, k)
+            found = case(seed, k, bool(nests))
             outcome = judge(found)
             if outcome.startswith(("wrong", "error")):
                 small = smaller(found, outcome)
@@ -134,7 +134,7 @@ def _start() -> "subprocess.Popen[bytes]":
     )
 
 
-def outcomes(seed: int, start: int, count: int, seconds: float) -> Any:
+def outcomes(seed: int, start: int, count: int, seconds: float, nests: bool = False) -> Any:
     """(k, outcome, description) of one program after the other."""
     end = time.monotonic() + seconds
     worker, done = _start(), 0
@@ -143,7 +143,7 @@ def outcomes(seed: int, start: int, count: int, seconds: float) -> Any:
             if time.monotonic() > end:
                 return
             assert worker.stdin is not None and worker.stdout is not None
-            worker.stdin.write(f"{seed} {k}\n".encode())
+            worker.stdin.write(f"{seed} {k} {nests:d}\n".encode())
             ready, _, _ = select.select([worker.stdout], [], [], _SECONDS_EACH)
             line = worker.stdout.readline() if ready else b""
             if line.endswith(b"\n"):
@@ -151,7 +151,7 @@ def outcomes(seed: int, start: int, count: int, seconds: float) -> Any:
                 yield k, outcome, shown
             else:
                 worker.kill()
-                yield k, f"ends the process ({worker.wait()})" if ready else "hangs", describe(case(seed, k))
+                yield k, f"ends the process ({worker.wait()})" if ready else "hangs", describe(case(seed, k, nests))
             done += 1
             if not line or done % 400 == 0:  # XLA and MLIR keep what they have compiled
                 worker.kill()
@@ -168,15 +168,18 @@ def outcomes(seed: int, start: int, count: int, seconds: float) -> Any:
 @click.option("--seconds", default=600.0, help="When to stop.")
 @click.option("--state", type=click.Path(path_type=pathlib.Path), help="Continue from this file, and write it.")
 @click.option("--one", type=int, help="Show program K of the seed and its outcome, and stop.")
+@click.option("--nests", is_flag=True, help="Programs of the second kind (tests/fuzz/nests.py).")
 @click.option("--worker", is_flag=True, hidden=True)
-def main(seed: int, count: int, seconds: float, state: pathlib.Path | None, one: int | None, worker: bool) -> None:
+def main(
+    seed: int, count: int, seconds: float, state: pathlib.Path | None, one: int | None, nests: bool, worker: bool
+) -> None:
     if worker:
         _work()
         return
     if one is not None:
         from tests.fuzz.judge import judge
 
-        click.echo(f"{describe(case(seed, one))}\n{judge(case(seed, one))}")
+        click.echo(f"{describe(case(seed, one, nests))}\n{judge(case(seed, one, nests))}")
         return
     known = (
         json.loads(state.read_text())
@@ -184,7 +187,7 @@ def main(seed: int, count: int, seconds: float, state: pathlib.Path | None, one:
         else {"seed": seed, "next": 0, "counts": {}, "findings": {}}
     )
     seed, start, news = known["seed"], known["next"], 0
-    for k, outcome, shown in outcomes(seed, start, count, seconds):
+    for k, outcome, shown in outcomes(seed, start, count, seconds, nests):
         known["next"] = k + 1
         head = outcome.split(":")[0]
         known["counts"][head] = known["counts"].get(head, 0) + 1

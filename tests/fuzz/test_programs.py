@@ -30,6 +30,13 @@ def test_a_sample_of_programs(part: int) -> None:
         assert outcome.split(":")[0] in ("ok", "no program", "outside"), f"seed 11, k={k}: {outcome}"
 
 
+def test_a_sample_of_nested_programs() -> None:
+    """The second kind, tests/fuzz/nests.py."""
+    for k in range(8):
+        outcome = judge(case(11, k, nests=True))
+        assert outcome.split(":")[0] in ("ok", "no program", "outside"), f"seed 11, k={k}: {outcome}"
+
+
 def test_programs_are_reproducible_and_varied() -> None:
     assert draw(3, 5) == draw(3, 5)
     sources = {draw(3, k).source() for k in range(20)}

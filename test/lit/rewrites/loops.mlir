@@ -47,42 +47,43 @@ func.func public @while_accumulating(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -
 
 // CHECK-LABEL: func.func public @while_accumulating_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}, tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<7.70371977E-34> : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<3.906250e-03> : tensor<f32>
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<0> : tensor<i32>
 // CHECK: %[[VC_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<1> : tensor<i32>
 // CHECK: %[[VC_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<3> : tensor<i32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VARG1]], %[[VCST]] : (tensor<f32>, tensor<f32>) -> tensor<i1>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.select %[[V0]], %[[VARG3]], %[[VARG1]] : tensor<i1>, tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V1]], %[[V7]] : tensor<f32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V7]] : tensor<f32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.divide %[[V7]], %[[V1]] : tensor<f32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]]:3 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_2:[A-Za-z_0-9]+]] = %[[V6]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG2]]) : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG3]], %[[VCST]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VARG1]], %[[V0]] : (tensor<f32>, tensor<f32>) -> tensor<i1>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.select %[[V1]], %[[VARG3]], %[[VARG1]] : tensor<i1>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V2]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V4]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V3]], %[[V5]] : tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG3]], %[[V2]] : tensor<f32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.divide %[[V2]], %[[V8]] : tensor<f32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V8]] : tensor<f32>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.divide %[[V8]], %[[V2]] : tensor<f32>
+// CHECK: %[[V12:[A-Za-z_0-9]+]]:3 = stablehlo.while(%[[VITERARG:[A-Za-z_0-9]+]] = %[[VC]], %[[VITERARG_2:[A-Za-z_0-9]+]] = %[[V7]], %[[VITERARG_3:[A-Za-z_0-9]+]] = %[[VARG2]]) : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>
 // CHECK: cond {
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_1]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
-// CHECK: stablehlo.return %[[V12]] : tensor<i1>
+// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.compare LT, %[[VITERARG]], %[[VC_1]] : (tensor<i32>, tensor<i32>) -> tensor<i1>
+// CHECK: stablehlo.return %[[V13]] : tensor<i1>
 // CHECK: } do {
-// CHECK: %[[V12]] = stablehlo.add %[[VITERARG]], %[[VC_0]] : tensor<i32>
-// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.convert %[[VITERARG_2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V8]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V15:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V13]], %[[V14]] : tensor<3x4xf32>
-// CHECK: %[[V16:[A-Za-z_0-9]+]] = stablehlo.convert %[[V15]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V17:[A-Za-z_0-9]+]] = stablehlo.convert %[[VITERARG_3]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V18:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V9]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V19:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V17]], %[[V18]] : tensor<3x4xf32>
-// CHECK: %[[V20:[A-Za-z_0-9]+]] = stablehlo.convert %[[V19]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V21:[A-Za-z_0-9]+]] = stablehlo.add %[[V16]], %[[V20]] : tensor<3x4xf16>
-// CHECK: %[[V22:[A-Za-z_0-9]+]] = stablehlo.convert %[[V21]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V23:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V10]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V24:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V22]], %[[V23]] : tensor<3x4xf32>
-// CHECK: %[[V25:[A-Za-z_0-9]+]] = stablehlo.convert %[[V24]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: stablehlo.return %[[V12]], %[[V25]], %[[VITERARG_3]] : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>
-// CHECK: return %[[V11]]#1, %[[V1]], %[[V11]]#2, %[[VARG3]] : tensor<3x4xf16>, tensor<f32>, tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V13]] = stablehlo.add %[[VITERARG]], %[[VC_0]] : tensor<i32>
+// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.convert %[[VITERARG_2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V15:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V9]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V16:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V14]], %[[V15]] : tensor<3x4xf32>
+// CHECK: %[[V17:[A-Za-z_0-9]+]] = stablehlo.convert %[[V16]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V18:[A-Za-z_0-9]+]] = stablehlo.convert %[[VITERARG_3]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V19:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V10]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V20:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V18]], %[[V19]] : tensor<3x4xf32>
+// CHECK: %[[V21:[A-Za-z_0-9]+]] = stablehlo.convert %[[V20]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V22:[A-Za-z_0-9]+]] = stablehlo.add %[[V17]], %[[V21]] : tensor<3x4xf16>
+// CHECK: %[[V23:[A-Za-z_0-9]+]] = stablehlo.convert %[[V22]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V24:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V11]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V25:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V23]], %[[V24]] : tensor<3x4xf32>
+// CHECK: %[[V26:[A-Za-z_0-9]+]] = stablehlo.convert %[[V25]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: stablehlo.return %[[V13]], %[[V26]], %[[VITERARG_3]] : tensor<i32>, tensor<3x4xf16>, tensor<3x4xf16>
+// CHECK: return %[[V12]]#1, %[[V2]], %[[V12]]#2, %[[VARG3]] : tensor<3x4xf16>, tensor<f32>, tensor<3x4xf16>, tensor<f32>
 func.func public @while_accumulating_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3x4xf16>, tensor<3x4xf16>) {
 
     %start = stablehlo.constant dense<0> : tensor<i32>

@@ -584,16 +584,18 @@ func.func public @chlo_sinh(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_sinh_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.600000e+01> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<6.250000e-02> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.sinh %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V8]], %[[V5]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_sinh_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.sinh"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -617,16 +619,18 @@ func.func public @chlo_tan(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @chlo_tan_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.600000e+01> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<6.250000e-02> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = chlo.tan %[[V3]] : tensor<3x4xf32> -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V8]], %[[V5]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_tan_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.tan"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -745,16 +749,18 @@ func.func public @exponential_minus_one(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>
 
 // CHECK-LABEL: func.func public @exponential_minus_one_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.600000e+01> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<6.250000e-02> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.exponential_minus_one %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V8]], %[[V5]] : tensor<3x4xf16>, tensor<f32>
 func.func public @exponential_minus_one_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.exponential_minus_one"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -1003,16 +1009,18 @@ func.func public @tan(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @tan_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.600000e+01> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<6.250000e-02> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V2]] : tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.tan %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V6]] : tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V8]], %[[V5]] : tensor<3x4xf16>, tensor<f32>
 func.func public @tan_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.tan"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>

@@ -1,0 +1,62 @@
+"""What fuzzers have found, each with what was wrong. All were fixed at their causes; see the laws in rewrites/."""
+
+import numpy as np
+import pytest
+
+from scalify_hlo.execution.inputs import Split
+from tests.fuzz.jax_programs import Argument, Program
+from tests.fuzz.judge import Case, judge
+from tests.support import Rewritten
+
+
+def _outcome(line: str, *arguments: Argument, options: str = "", seed: int = 9, scales: str = "rms") -> str:
+    x64 = any(a.dtype == "float64" for a in arguments)
+    program = Program(arguments, ((("v0",), line),), ("v0",), x64)
+    return judge(Case(program, f"on-unsupported=unscale {options}".strip(), seed, scales))
+
+
+@pytest.mark.parametrize("line", [
+    "lax.fori_loop(0, 3, lambda i, z: jnp.exp(-z) + z, a0)",
+    "lax.fori_loop(0, 3, lambda i, z: softened(z * z), a0)",
+    "lax.scan(lambda z, r: (jnp.cos(z) + z, None), a0, None, length=2)[0]",
+    "lax.cond(jnp.all(a0 < 1), lambda z: lax.fori_loop(0, 3, lambda i, z: softened(z), z), lambda z: z, a0)",
+])  # fmt: skip
+def test_small_f16_state_to_which_large_values_are_added(line: str) -> None:
+    """It was held at the scale that it entered with, 2^-22, at which values of 1 are infinite."""
+    assert _outcome(line, Argument("a0", (3,), "float16", "subnormal")) == "ok"
+
+
+@pytest.mark.parametrize("values", ["normal", "zeros"])
+@pytest.mark.parametrize("line", [
+    "jnp.nan_to_num(a0)", "jnp.maximum(a0, -1e300)", "jnp.where(a0 > 0, a0, -1e300)", "jnp.minimum(a0, 1e300)",
+    "lax.reduce_window(a0, jnp.float64(-1e308), lax.max, (2,), (1,), 'SAME')",
+])  # fmt: skip
+def test_masks_in_f64_beyond_the_range_of_a_scale(line: str, values: str) -> None:
+    """The mask's own scale, infinity, became that of all: NaN."""
+    assert _outcome(line, Argument("a0", (4,), "float64", values), scales="jitter") == "ok"
+
+
+@pytest.mark.parametrize("options", ["", "rules=paper"])
+@pytest.mark.parametrize("line", [
+    "lax.reduce(a0, jnp.float16(-65504), lax.max, (0,))", "lax.reduce(-a0, jnp.float16(65504), lax.min, (0,))",
+    "lax.reduce_window(a0, jnp.float16(-65504), lax.max, (2, 1), (1, 1), 'SAME')",
+])  # fmt: skip
+def test_maxima_that_start_from_the_least_number(line: str, options: str) -> None:
+    """The start took part in the choice of the scale, and crushed the data by 2^16."""
+    assert _outcome(line, Argument("a0", (4, 5), "float16", "small"), options=options) == "ok"
+
+
+def test_a_minimum_in_f8_that_starts_from_its_largest_number() -> None:
+    """The type has no infinity, so JAX starts from 448, which took part in the choice of the scale."""
+    x = Argument("a0", (5, 5, 2, 5), "float32", "positive")
+    line = "jnp.min(a0.astype(jnp.float8_e4m3fn), axis=1).astype(jnp.float32)"
+    assert _outcome(line, x, options="rules=paper", scales="jitter") == "ok"
+
+
+@pytest.mark.parametrize("line", ["jnp.expm1(a0)", "jnp.expm1(jnp.abs(a0)) * 0.5"])
+def test_f16_functions_that_grow_faster_than_their_operand(line: str) -> None:
+    """At the scale of small operands, 2^-3, the values of the largest were beyond f16; they are not themselves."""
+    text = Program((Argument("a0", (4,), "float16"),), ((("v0",), line),), ("v0",)).lowered()
+    x = np.asarray([9.25, -3.0, 0.01, 1.0], np.float16)
+    (result,) = Rewritten.of(text).run([Split(x / np.float16(0.125), np.float32(0.125))])
+    assert np.isfinite(result.data).all(), result
