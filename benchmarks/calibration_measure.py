@@ -21,6 +21,7 @@ from scalify_hlo.execution.modules import as_module, operations
 from scalify_hlo.execution.promote import promote_to_f64
 from scalify_hlo.execution.signature import entry_signature, pair_arguments, pair_results
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.reports.diagnosis import inherited
 from scalify_hlo.rules.registry import rules
 
@@ -113,6 +114,7 @@ def measure(model: Model, dtype: str, scales: Scales, *, steps: int = 1,
     step = jax.jit(lambda state, batch, rate: adam(model.loss, state, batch, rate))
     text = jax.export.export(step)(*jax.tree.map(spec, arguments)).mlir_module()
     original = as_module(text)
+    NormalForm().apply(original, [])
     names, kinds, operands = _number(original)
     rewritten = as_module(original.operation.get_asm(enable_debug_info=True))
     rewrite_module(rewritten, dataclasses.replace(options, mark_tensors=True))

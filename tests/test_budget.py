@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -82,21 +83,39 @@ def test_a_constant_that_moves_changes_a_program(name: str):
             assert _numbers(rewriting(text)).count(number) < count
 
 
-def test_operands_of_fp8_products_are_divided_from_far_away_alone():
+def _calibrated_operands() -> dict[str, float]:
+    """What operands of FP8 products of sizes 2^2 to 2^5 are divided by."""
     text = program(lambda x, w: x @ w, "f32[4,8]", "f32[8,4]")
     with make_context(), ir.Location.unknown():
         calibration = Calibration(ir.Module.parse(text))
         for power in (2, 3, 4, 5):
             calibration.scales.statistics[str(power)] = TensorStatistics(100, 4.0**power, 2.0**power, {power: 100})
         calibration.choose_operands()
-    assert calibration.scales.operands == {"4": 16.0, "5": 32.0}
+    return dict(calibration.scales.operands)
+
+
+def _saturating() -> list[int]:
+    """Exponents of tensors with one element in 8,000 and in 20,000 that is much larger."""
+    found = [TensorStatistics(count, 1.0, 1000.0, {9: 1, 0: count - 1}) for count in (8_000, 20_000)]
+    return [exponent(each, "percentile") for each in found]
+
+
+def test_operands_of_fp8_products_are_divided_from_far_away_alone():
+    assert _calibrated_operands() == {"4": 16.0, "5": 32.0}
 
 
 def test_few_enough_of_calibrated_magnitudes_saturate():
-    # One in 8,000 is one too many; one in 20,000 is not.
-    for count, expected in ((8_000, 2), (20_000, -7)):
-        found = TensorStatistics(count, 1.0, 1000.0, {9: 1, 0: count - 1})
-        assert exponent(found, "percentile") == expected
+    assert _saturating() == [2, -7]
+
+
+@pytest.mark.parametrize("factor", [4, 0.25])
+@pytest.mark.parametrize(("name", "chosen"), [("CALIBRATED_NEAR", _calibrated_operands), ("CUT_OFF", _saturating)])
+def test_a_constant_of_calibration_that_moves_changes_what_is_chosen(
+    name: str, chosen: Callable[[], object], factor: float
+):
+    before = chosen()
+    with changed(name, moved(constants()[name], factor)):
+        assert chosen() != before
 
 
 def test_every_constant_has_its_unit_and_reason():

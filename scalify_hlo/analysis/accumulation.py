@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from scalify_hlo.analysis.calls import defining_op, terminator
+from scalify_hlo.analysis.calls import defining_op, only_reader, terminator
 from scalify_hlo.bindings import ir
 
 Callee = Callable[[ir.Operation], ir.Operation | None]
@@ -55,11 +55,11 @@ def _is_sum(value: ir.Value, carried: ir.Value, callee: Callee, depth: int) -> b
     if op is not None and op.name == "stablehlo.convert":  # of a narrow type, added to in a wider one
         value = op.operands[0]
         op = defining_op(value)
-    users = [use.owner.operation for use in carried.uses]
-    if len(users) == 1 and users[0].name == "stablehlo.convert":
-        carried = users[0].results[0]
-        users = [use.owner.operation for use in carried.uses]
-    if op is None or users != [op]:
+    reader = only_reader(carried)
+    if reader is not None and reader.name == "stablehlo.convert":
+        carried = reader.results[0]
+        reader = only_reader(carried)
+    if op is None or reader is None or reader != op:
         return False
     if op.name == "stablehlo.add":
         return True

@@ -36,6 +36,13 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     return value.owner.operation if isinstance(value, ir.OpResult) else None
 
 
+def only_reader(value: ir.Value) -> ir.Operation | None:
+    """The operation that is the only one to read a value, and reads it once."""
+    uses = value.uses
+    first = next(uses, None)
+    return first.owner.operation if first is not None and next(uses, None) is None else None
+
+
 class CallGraph:
     """Functions of a module that have a body, by name, with the operations that call each of them."""
 

@@ -10,7 +10,7 @@ leave the range of their type between the two factors, which is what promise P3 
 import dataclasses
 import math
 
-from scalify_hlo.analysis.calls import defining_op, walk
+from scalify_hlo.analysis.calls import defining_op, only_reader, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.types import tensor_info
@@ -68,7 +68,7 @@ def _splat(number: float, product: ir.Operation) -> ir.Value:
 
 def _product_behind(value: ir.Value) -> ir.Operation | None:
     """The product that `value` is after moves and conversions to narrower types, if nothing else reads any of them."""
-    while len(list(value.uses)) == 1:
+    while only_reader(value) is not None:
         op = defining_op(value)
         if op is None or (op.name not in (_MULTIPLY, *_MOVES) and not _narrows(op)):
             return None

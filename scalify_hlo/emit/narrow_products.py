@@ -14,6 +14,7 @@ import dataclasses
 import math
 from collections.abc import Collection, Iterable
 
+from scalify_hlo.analysis.calls import only_reader
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import identity
 from scalify_hlo.types import TensorInfo, tensor_info
@@ -88,8 +89,8 @@ def _is_narrow(info: TensorInfo) -> bool:
 
 def _only_user(value: ir.Value, name: str) -> ir.Operation | None:
     """The operation that is the only one to read a value, if it is called `name`."""
-    users = [use.owner.operation for use in value.uses]
-    return users[0] if len(users) == 1 and users[0].name == name else None
+    reader = only_reader(value)
+    return reader if reader is not None and reader.name == name else None
 
 
 def _power_of_two(multiply: ir.Operation, value: ir.Value) -> float | None:

@@ -7,7 +7,7 @@ and x^2 in a gradient of gelu) has a scale of its own, that of its factors, and 
 it is a term of. Between the two it lies in a register.
 """
 
-from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.calls import only_reader, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.types import tensor_info
 
@@ -38,14 +38,8 @@ def _brings_a_product(convert: ir.Operation) -> bool:
         return False
     if tensor_info(convert.operands[0].type).element != "f16" or tensor_info(convert.results[0].type).element != "f32":
         return False
-    factor = _reader(convert) if _reader(product.operation) is not None else None
+    factor = only_reader(convert.results[0]) if only_reader(convert.operands[0]) is not None else None
     if factor is None or factor.name != _MULTIPLY:
         return False
-    rounded = _reader(factor)
+    rounded = only_reader(factor.results[0])
     return rounded is not None and rounded.name == _CONVERT and tensor_info(rounded.results[0].type).element == "f16"
-
-
-def _reader(op: ir.Operation) -> ir.Operation | None:
-    """The only operation that reads a result, once."""
-    uses = list(op.results[0].uses)
-    return uses[0].owner.operation if len(uses) == 1 else None

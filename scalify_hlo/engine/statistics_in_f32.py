@@ -15,6 +15,7 @@ So is the optimiser's arithmetic, elementwise from gradients and state to the ne
 registers. Adam's m / (sqrt(v) + epsilon) of an f16 v that has just become zero would be a step of any size.
 """
 
+from scalify_hlo.analysis.calls import defining_op, only_reader
 from scalify_hlo.analysis.update import ELEMENTWISE, find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.signature import public_function
@@ -99,10 +100,10 @@ class _Widening:
         ):
             return
         terms, initial = op.operands
-        product = terms.owner
+        product = None if only_reader(terms) is None else defining_op(terms)
         with ir.InsertionPoint(op), op.location:
-            if not isinstance(product, ir.Block) and product.name == "stablehlo.multiply" and _is_used_once(terms):
-                operands = [self._twin(product.operation), _convert_to(initial, "f32")]
+            if product is not None and product.name == "stablehlo.multiply":
+                operands = [self._twin(product), _convert_to(initial, "f32")]
             else:
                 operands = [_convert_to(terms, "f32"), _convert_to(initial, "f32")]
             copy = op.clone()
@@ -224,10 +225,6 @@ def _repeats_sum(value: ir.Value) -> bool:
     return (
         not isinstance(owner, ir.Block) and owner.name == "stablehlo.broadcast_in_dim" and _from_sum(owner.operands[0])
     )
-
-
-def _is_used_once(value: ir.Value) -> bool:
-    return len(list(value.uses)) == 1
 
 
 def _is_summed(value: ir.Value) -> bool:

@@ -20,7 +20,7 @@ import dataclasses
 import math
 from typing import ClassVar
 
-from scalify_hlo.analysis.calls import defining_op, walk
+from scalify_hlo.analysis.calls import defining_op, only_reader, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import layouts_folded
@@ -70,13 +70,13 @@ def _narrowed(op: ir.Operation, taken: set[tuple[ir.Value, int]]) -> bool:
     taken: operands, as they were rounded, and log2 of the factors that they have in products.
     """
     value, exponent = op.results[0], 0
-    users = [use.owner.operation for use in value.uses]
-    if len(users) == 1 and users[0].name == "stablehlo.multiply":
-        factor = _power_of_two(users[0], value)
+    reader = only_reader(value)
+    if reader is not None and reader.name == "stablehlo.multiply":
+        factor = _power_of_two(reader, value)
         if factor is None:
             return False
-        value, exponent = users[0].results[0], factor
-        users = [use.owner.operation for use in value.uses]
+        value, exponent = reader.results[0], factor
+    users = [use.owner.operation for use in value.uses]
     # What reads it in f32 reads it as it was rounded for the others: it is of that type in the program.
     rounded = {tensor_info(user.results[0].type).element for user in users if user.name == "stablehlo.convert"}
     target = next(iter(rounded)) if len(rounded) == 1 else ""

@@ -18,36 +18,23 @@ values stored so. These stay in f32, or are computed in it:
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, terminator
-from scalify_hlo.analysis.update import UpdateRegion
+from scalify_hlo.analysis.calls import only_reader, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
-from scalify_hlo.module.carriers import carries, readers
+from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.module.carriers import carries
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, has, is_identity_call
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
-from scalify_hlo.passes.exact_values import ExactValues
-from scalify_hlo.passes.held_values import WIDE, Held, fits, iota_size, is_far, splat_value
+from scalify_hlo.passes.held_values import WIDE, Held, is_far
 from scalify_hlo.passes.loop_statistics import collects_statistics, shrinks
-from scalify_hlo.precision import PrecisionPolicy
+from scalify_hlo.passes.retyped_operations import OperationRetyper
 from scalify_hlo.recognition.expansions import Expansion
 from scalify_hlo.types import tensor_info
 
 
-class Retyper:
-    """Retypes the bodies of functions that are called once each. `keep` tells operations that stay in f32."""
-
-    def __init__(self, calls: CallGraph, policy: PrecisionPolicy, update: UpdateRegion, keep: set[ir.Value]):
-        self.calls = calls
-        self.policy = policy
-        self.update = update
-        self.keep = keep
-        self.held: dict[ir.Value, Held] = {}
-        self.errors: list[Diagnostic] = []
-        self.exact = ExactValues(calls, update.values)
-        self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
+class Retyper(OperationRetyper):
+    """Retypes the bodies of functions that are called once each."""
 
     def erase_carried(self) -> None:
         """Remove the operations that carried wide values of which only narrow ones are read."""
@@ -103,75 +90,6 @@ class Retyper:
         else:
             self._pinned(op)
 
-    def _operands(self, op: ir.Operation) -> dict[int, Held]:
-        return {i: self.held[value] for i, value in enumerate(op.operands) if value in self.held}
-
-    def _in_update(self, op: ir.Operation) -> bool:
-        return any(result in self.update.values for result in op.results)
-
-    # --- one operation ----------------------------------------------------------------------------------------
-
-    def _set(
-        self, op: ir.Operation, computed: str, natural: str, operands: dict[int, Held], *, exact: bool = False
-    ) -> None:
-        """Compute `op` in a type: convert the operands, set the results' types, and hold the results."""
-        in_update = self._in_update(op)
-        for i, held in operands.items():
-            value = self._into_update(held) if in_update else held.read(computed, exact=exact)
-            op.operands[i] = value
-        for result in op.results:
-            if tensor_info(result.type).element != WIDE:
-                continue
-            result.set_type(with_element(result.type, computed))
-            rank = tensor_info(result.type).rank
-            self.held[result] = Held(
-                result,
-                natural=WIDE if rank == 0 else natural,
-                computed=computed,
-                from_model=any(held.from_model for held in operands.values()),
-                magnitude=_magnitude(op, list(operands.values())),
-                extreme=self._is_extreme(op, list(operands.values())),
-            )
-
-    def _into_update(self, held: Held) -> ir.Value:
-        """An operand of the optimiser's arithmetic. What comes from the backward pass is a gradient."""
-        policy = self.policy
-        enters = held.raw not in self.update.values and not held.in_memory and not self.exact.is_derived(held.raw)
-        if enters and held.from_model and held.rank > 0 and policy.gradients != WIDE:
-            if held.natural != policy.gradients:
-                held = Held(held.read(policy.gradients, exact=True), policy.gradients, policy.gradients)
-            return held.read(policy.update)
-        return held.read(policy.update, exact=True)
-
-    def _elementwise(self, op: ir.Operation) -> None:
-        operands = self._operands(op)
-        if not operands:
-            return None
-        if self._is_kept(op):
-            return self._set(op, WIDE, WIDE, operands)
-        if self._in_update(op):
-            return self._set(op, self.policy.update, self.policy.update, operands)
-        compute = self.policy.compute
-        natural = self._natural(operands.values())
-        exact = op.name in kinds.EXACT_OPERAND
-        narrow = natural == compute and all(
-            held.natural == compute and not (held.extreme or held.transient)
-            if held.constant is None
-            else fits(held.constant, compute)
-            for held in operands.values()
-        )
-        if exact and any(held.computed == WIDE for held in operands.values()):
-            narrow = False
-        if _is_read_exactly(op) or self.exact.read_whole(op.results[0]):
-            narrow = False
-        computed = compute if narrow else WIDE
-        self._set(op, computed, natural, operands, exact=exact)
-        self._fold(op, operands)
-        held = self.held.get(op.results[0])
-        if held is not None and computed == WIDE and natural == compute != WIDE:
-            held.transient = self._is_transient(op.results[0])
-        return None
-
     def _written_out(self, op: ir.Operation, function: Expansion) -> None:
         """An operation of a function that is written out: the function is computed in f32 as one operation would be.
 
@@ -187,67 +105,6 @@ class Retyper:
             if result in self.held:
                 self.held[result].extreme = False
                 self.held[result].transient = last and self._is_transient(result)
-        return None
-
-    def _is_transient(self, value: ir.Value) -> bool:
-        """Whether one elementwise operation or reduction, not of the optimiser, is all that reads a value."""
-        if self.exact.read_whole(value):
-            return True
-        found = list(readers(value))
-        if len(found) != 1 or self._in_update(found[0]) or self._is_kept(found[0]):
-            return False
-        return found[0].name in kinds.ELEMENTWISE or found[0].name == "stablehlo.reduce"
-
-    def _natural(self, operands: "Sequence[Held] | object") -> str:
-        """The compute type where something stored in it is among the operands."""
-        stored = [held.natural for held in operands if held.constant is None]  # type: ignore[attr-defined]
-        return self.policy.compute if self.policy.compute in stored else WIDE
-
-    def _fold(self, op: ir.Operation, operands: dict[int, Held]) -> None:
-        """A negated or converted constant is a constant."""
-        if op.name == "stablehlo.negate" and operands[0].constant is not None and op.results[0] in self.held:
-            self.held[op.results[0]].constant = -operands[0].constant
-
-    def _movement(self, op: ir.Operation) -> None:
-        operands = self._operands(op)
-        if not operands:
-            return None
-        if self._is_kept(op) or self._in_update(op):
-            element = self.policy.update if self._in_update(op) else WIDE
-            return self._set(op, element, element, operands)
-        natural = self._natural(operands.values())
-        computed = natural
-        if any(held.extreme for held in operands.values()) or self._is_extreme(op, list(operands.values())):
-            computed = WIDE
-        first = operands.get(0)
-        if op.name in kinds.SHRINKING and first is not None and first.in_memory and first.computed == WIDE:
-            computed = WIDE  # convert what is taken, not the whole
-        whole = natural != WIDE and self.exact.read_whole(op.results[0])
-        if whole and any(held.computed == WIDE and held.constant is None for held in operands.values()):
-            computed = WIDE
-        self._set(op, computed, natural, operands)
-        held = self.held.get(op.results[0])
-        if held is not None and computed == WIDE and whole:
-            held.transient = True
-        if len(operands) == 1 and first is not None and first.constant is not None and op.results[0] in self.held:
-            self.held[op.results[0]].constant = first.constant
-        return None
-
-    def _product(self, op: ir.Operation) -> None:
-        operands = self._operands(op)
-        compute, wide = self.policy.compute, self.policy.accumulation
-        if self._is_kept(op):
-            op.attributes[kinds.KEPT] = ir.UnitAttr.get()
-        if len(operands) < len(op.operands) or self._is_kept(op):
-            return self._pinned(op)
-        for i, held in operands.items():
-            op.operands[i] = held.read(compute)
-        result = op.results[0]
-        element = wide if compute != WIDE else WIDE
-        result.set_type(with_element(result.type, element))
-        natural = compute if tensor_info(result.type).rank else WIDE
-        transient = self.exact.read_whole(result)
-        self.held[result] = Held(result, natural, element, from_model=True, transient=transient)
         return None
 
     def _reduction(self, op: ir.Operation) -> None:
@@ -280,50 +137,6 @@ class Retyper:
                 if value in self.held:
                     last.operands[i] = self.held[value].read(computed, exact=True)
         self._set(op, computed, natural, operands, exact=sums)
-
-    def _constant(self, op: ir.Operation) -> None:
-        result = op.results[0]
-        if tensor_info(result.type).element == WIDE:
-            number = splat_value(op)
-            magnitude = abs(number) if number is not None and abs(number) < float("inf") else 0.0
-            self.held[result] = Held(result, WIDE, WIDE, constant=number, magnitude=magnitude)
-
-    def _convert(self, op: ir.Operation) -> None:
-        source, result = op.operands[0], op.results[0]
-        held = self.held.get(source)
-        wide = tensor_info(result.type).element == WIDE
-        if held is not None and wide:
-            return self._movement(op)
-        if held is not None:
-            op.operands[0] = held.read(held.natural)
-        elif wide:
-            is_float = tensor_info(source.type).is_float
-            natural = self.policy.compute if is_float and tensor_info(result.type).rank else WIDE
-            magnitude = 1.0 if tensor_info(source.type).element == "i1" else 0.0
-            self.held[result] = Held(result, natural, WIDE, from_model=is_float, magnitude=magnitude)
-        return None
-
-    def _pinned(self, op: ir.Operation) -> None:
-        """An operation that only exists in f32, or is unknown: it stays, between converts."""
-        if any(len(region.blocks) for region in op.regions) and any(
-            tensor_info(argument.type).element == WIDE
-            for region in op.regions
-            for argument in region.blocks[0].arguments
-        ):
-            where = describe_location(op.location)
-            self.errors.append(Diagnostic(f"{op.name} has a body and no rule for its precision", where))
-        operands = self._operands(op)
-        for i, held in operands.items():
-            op.operands[i] = held.read(WIDE)
-        from_model = any(held.from_model for held in operands.values())
-        for result in op.results:
-            if tensor_info(result.type).element == WIDE:
-                narrow = from_model and tensor_info(result.type).rank > 0 and not self._is_kept(op)
-                natural = self.policy.compute if narrow else WIDE
-                whole = natural != WIDE and self.exact.read_whole(result)
-                self.held[result] = Held(
-                    result, natural, WIDE, from_model=from_model, magnitude=iota_size(op), transient=whole
-                )
 
     # --- structure --------------------------------------------------------------------------------------------
 
@@ -402,8 +215,8 @@ class Retyper:
         if last == carried:
             return held.natural
         adds = last.owner.operation if isinstance(last, ir.OpResult) else None
-        uses = [use.owner.operation for use in carried.uses]
-        if adds is not None and adds.name == "stablehlo.add" and len(uses) == 1 and uses[0] == adds:
+        reader = only_reader(carried)
+        if adds is not None and adds.name == "stablehlo.add" and reader is not None and reader == adds:
             return self.policy.accumulation if self.policy.compute != WIDE else WIDE
         return WIDE if info.size == max(info.shape[0], 1) else self.policy.compute
 
@@ -490,21 +303,6 @@ class Retyper:
             result.set_type(with_element(result.type, tensor_info(returned.type).element))
             self.held[result] = held.at(result)
 
-    def _is_kept(self, op: ir.Operation) -> bool:
-        return any(result in self.keep for result in op.results)
-
-    def _is_extreme(self, op: ir.Operation, operands: Sequence[Held]) -> bool:
-        """Whether a stand-in for infinity is among the elements of the result."""
-        if op.name in kinds.BOUNDED or self._in_update(op):
-            return False
-        if any(held.extreme for held in operands):
-            return op.name not in kinds.PRODUCTS
-        return (
-            op.name in kinds.MERGING
-            and any(held.from_model for held in operands)
-            and any(not held.from_model and held.magnitude > budget.EXTREME for held in operands)
-        )
-
 
 def set_signature(body: ir.Block, last: ir.Operation) -> None:
     """Let a function's type follow its arguments' and results' types."""
@@ -517,36 +315,6 @@ def raise_errors(errors: Sequence[Diagnostic]) -> None:
     """Raises ScalifyError with all of them, if any."""
     if errors:
         raise ScalifyError(errors)
-
-
-def _is_read_exactly(op: ir.Operation) -> bool:
-    """Whether a result is only summed, or is exponentiated: then it need not be rounded first."""
-    found = [reader for result in op.results for reader in readers(result)]
-    if any(reader.name in kinds.EXACT_OPERAND for reader in found):
-        return True
-    return bool(found) and all(
-        reader.name in ("stablehlo.reduce", "stablehlo.reduce_window") and kinds.accumulates(reader) for reader in found
-    )
-
-
-# As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
-_AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
-
-
-def _magnitude(op: ir.Operation, operands: Sequence[Held]) -> float:
-    """A bound on a value that comes from constants and masks alone; 0 where there is none to be had cheaply."""
-    if any(held.from_model for held in operands):
-        return 0.0
-    sizes = [held.magnitude for held in operands]
-    match op.name:
-        case "stablehlo.multiply":
-            return sizes[0] * sizes[1] if len(sizes) == 2 else 0.0
-        case "stablehlo.add" | "stablehlo.subtract":
-            return sum(sizes)
-        case name if name in kinds.MOVEMENT or name in kinds.MERGING or name in _AS_LARGE:
-            return max(sizes, default=0.0)
-        case _:
-            return 0.0
 
 
 def _is_elementwise_chlo(op: ir.Operation) -> bool:
