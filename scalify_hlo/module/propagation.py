@@ -8,8 +8,10 @@ from scalify_hlo.bindings import ir, passmanager, sdy
 from scalify_hlo.io.serialization import to_bytecode
 from scalify_hlo.module.carriers import SHARDING
 from scalify_hlo.module.manual import MANUAL, mesh_sizes
+from scalify_hlo.types import tensor_info
 
 _MARK = "scalify.propagated"
+_BROADCAST = "stablehlo.broadcast_in_dim"
 # Axis names of each dimension.
 Axes = tuple[tuple[str, ...], ...]
 
@@ -61,8 +63,9 @@ def propagate(module: ir.Module) -> Propagated | None:
     copy = ir.Module.parse(to_bytecode(module), context=module.context)
     for op in marked:
         del op.attributes[_MARK]
+    _reshape_broadcasts(copy)
     try:
-        passmanager.PassManager.parse("builtin.module(sdy-propagation-pipeline)").run(copy.operation)
+        passmanager.PassManager.parse("builtin.module(inline,sdy-propagation-pipeline)").run(copy.operation)
     except (ValueError, ir.MLIRError):  # no such pass in this jaxlib, or a module that it does not take
         return None
     found: dict[int, Layout | None] = {}
@@ -72,6 +75,25 @@ def propagate(module: ir.Module) -> Propagated | None:
             layout = Layout(tuple(map(_axes, op.operands)), tuple(map(_axes, op.results)))
             found[index] = layout if found.setdefault(index, layout) == layout else None
     return Propagated(mesh, sizes, {marked[i].results[0]: layout for i, layout in found.items() if layout is not None})
+
+
+def _reshape_broadcasts(module: ir.Module) -> None:
+    """Make a broadcast that only adds dimensions of one element the reshape that it is.
+
+    XLA has inlined calls and simplified these broadcasts before Shardy sees them, and Shardy propagates through a
+    reshape earlier than through a broadcast: buffers that a loop saves slices in are laid out as the slices are.
+    """
+    for op in [op for op in walk(module.operation) if op.name == _BROADCAST]:
+        (value,), (result,) = op.operands, op.results
+        dimensions = list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))
+        if tensor_info(value.type).size == tensor_info(result.type).size and dimensions == sorted(dimensions):
+            own = op.attributes
+            kept = {name: own[name] for name in own if name != "broadcast_dimensions"}
+            reshape = ir.Operation.create(
+                "stablehlo.reshape", [result.type], [value], kept, loc=op.location, ip=ir.InsertionPoint(op)
+            )
+            result.replace_all_uses_with(reshape.results[0])
+            op.erase()
 
 
 def _is_per_device(op: ir.Operation) -> bool:

@@ -137,9 +137,11 @@ def _scanned_step(w: Any, x: jax.Array, dtype: Any) -> Any:
 
 
 @needs_compiler
-@pytest.mark.parametrize(("spec", "of_bf16"), [((), Fraction(1)), ((None, None, "i"), Fraction(5, 6))])
+@pytest.mark.parametrize(
+    ("spec", "of_bf16"), [((), Fraction(1)), ((None, "i"), Fraction(5, 6)), ((None, None, "i"), Fraction(5, 6))]
+)
 def test_layers_under_scan_move_no_more(spec: tuple[Any, ...], of_bf16: Fraction) -> None:
-    """Data parallel, and ZeRO-3 with weights cut along what they compute: fp8 gathers half of them in FP8."""
+    """Data parallel, and ZeRO-3 with weights cut along either side: fp8 gathers half of them in FP8."""
 
     def size(dtype: Any, precision: str | None) -> int:
         def array(shape: tuple[int, ...], spec: tuple[Any, ...]) -> jax.ShapeDtypeStruct:

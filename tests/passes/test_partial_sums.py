@@ -1,9 +1,16 @@
 """Which products are summed apart: see test/lit/passes/partial_sums.mlir for what becomes of them."""
 
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.passes.partial_sums import PartialSums
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 
 TEXT = """
 sdy.mesh @mesh = <["i"=8]>
@@ -28,3 +35,23 @@ def test_products_are_summed_apart_where_devices_have_equal_parts(contracted: st
         PartialSums().apply(module, [])
         assert ("unreduced" in str(module)) == apart
         assert apart or str(module) == before
+
+
+@pytest.mark.parametrize("cut", [(None, "i"), (None, None, "i")])
+def test_gradients_of_layers_under_scan_are_summed_as_they_are_rounded(cut: tuple[Any, ...]) -> None:
+    """The layouts that XLA finds: what a loop saves is laid out as it was in the loop."""
+    mesh = AbstractMesh((8,), ("i",))
+    rows = NamedSharding(mesh, PartitionSpec("i"))
+
+    def step(w: jax.Array, x: jax.Array) -> jax.Array:
+        def layer(y: jax.Array, own: jax.Array) -> tuple[jax.Array, None]:
+            return jax.lax.with_sharding_constraint(y + jnp.tanh(y @ own), rows), None
+
+        return w - jax.grad(lambda w: jnp.mean(jax.lax.scan(layer, x, w)[0] ** 2))(w)
+
+    w = jax.ShapeDtypeStruct((3, 64, 64), np.float32, sharding=NamedSharding(mesh, PartitionSpec(*cut)))
+    x = jax.ShapeDtypeStruct((32, 64), np.float32, sharding=rows)
+    with make_context():
+        module = ir.Module.parse(jax.jit(step).trace(w, x).lower(lowering_platforms=("cuda",)).as_text())
+        precision_pipeline("fp16").run(module, [])
+        assert 'unreduced={"i"}> : tensor<64x64xf16>' in str(module)
