@@ -3,6 +3,7 @@
     python -m experiments gpt2                      # all rows; also: llama
     python -m experiments gpt2 --rows=f32,compiler-4 --seeds=0,1,2
     python -m experiments zoo --help                # many kinds of models, in every precision
+    python -m experiments optimisers --help         # every optimiser of optax
 
 Writes results after every run, and goes on where it was interrupted: runs that the output file already has, with the
 same settings, text and versions, are not repeated. Losses are in nats per byte, training loss is the mean of the last
@@ -19,7 +20,7 @@ from scalify_hlo.tools.command_line import flags_of
 
 from benchmarks.records import comparable, environment, read_json, write_json
 from examples import text
-from experiments import zoo
+from experiments import optimisers, zoo
 from experiments.chosen import chosen
 from experiments.recipes import RECIPES
 from experiments.report import picture, table
@@ -96,4 +97,6 @@ def main(
 if __name__ == "__main__":
     if sys.argv[1:2] == ["zoo"]:
         zoo.main(sys.argv[2:], prog_name="python -m experiments zoo")
+    if sys.argv[1:2] == ["optimisers"]:
+        optimisers.main(sys.argv[2:], prog_name="python -m experiments optimisers")
     main()

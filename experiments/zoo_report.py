@@ -18,7 +18,7 @@ def tolerance(runs: dict[str, Any], seed: str) -> float | None:
 
     The noise is the largest over the seeds: one difference says little about how large differences are.
     """
-    reference = _final(runs, "f32", seed)
+    reference = final_loss(runs, "f32", seed)
     if reference is None:
         return None
     noises = [abs(found) for found in (gap(runs, "noise", s) for s in runs["f32"]) if found is not None]
@@ -37,8 +37,8 @@ def table(record: dict[str, Any]) -> str:
         runs = record["runs"].get(name)
         if not runs:
             continue
-        losses = [loss for seed in runs.get("f32", {}) if (loss := _final(runs, "f32", seed)) is not None]
-        cells = [_cell(runs, row) for row in ROWS if row != "f32"]
+        losses = [loss for seed in runs.get("f32", {}) if (loss := final_loss(runs, "f32", seed)) is not None]
+        cells = [cell(runs, row) for row in ROWS if row != "f32"]
         title = f"{task.title} (`{name}`{', held out' if task.held_out else ''})"
         f32 = f"{np.mean(losses):.3f}" if losses else "-"
         lines.append(f"| {title} | {task.library}, {task.optimiser} | {f32} | {' | '.join(cells)} |")
@@ -53,7 +53,7 @@ def summary(record: dict[str, Any]) -> str:
         counts = dict.fromkeys(("runs", "right", "near", "not finite", "refused", "other"), 0)
         for name, runs in record["runs"].items():
             if TASKS[name].held_out is wanted:
-                _count(runs, counts)
+                count_runs(runs, counts)
         if counts["runs"]:
             lines.append(f"| {title} | {' | '.join(str(count) for count in counts.values())} |")
     messages = sorted(_messages(record))
@@ -62,7 +62,7 @@ def summary(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _count(runs: dict[str, Any], counts: dict[str, int]) -> None:
+def count_runs(runs: dict[str, Any], counts: dict[str, int]) -> None:
     for row in _JUDGED:
         for seed, run in runs.get(row, {}).items():
             counts["runs"] += 1
@@ -90,7 +90,7 @@ def _messages(record: dict[str, Any]) -> set[str]:
     }
 
 
-def _cell(runs: dict[str, Any], row: str) -> str:
+def cell(runs: dict[str, Any], row: str) -> str:
     seeds = runs.get(row)
     if not seeds:
         return ""
@@ -110,12 +110,12 @@ def _cell(runs: dict[str, Any], row: str) -> str:
     return f"**{text}**" if bad and row != "noise" else text
 
 
-def _final(runs: dict[str, Any], row: str, seed: str) -> float | None:
+def final_loss(runs: dict[str, Any], row: str, seed: str) -> float | None:
     run = runs.get(row, {}).get(seed)
     return run["final_loss"] if run else None
 
 
 def gap(runs: dict[str, Any], row: str, seed: str) -> float | None:
     """A row's final loss minus f32's on the same seed; None where one of them has none."""
-    loss, reference = _final(runs, row, seed), _final(runs, "f32", seed)
+    loss, reference = final_loss(runs, row, seed), final_loss(runs, "f32", seed)
     return None if loss is None or reference is None else loss - reference

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import scalify_hlo
-from benchmarks.models.tasks import TASKS
+from benchmarks.models.tasks import find_task
 from benchmarks.models.tasks.problem import Problem, Tree
 from scalify_hlo.errors import ScalifyError
 
@@ -56,7 +56,7 @@ class Training:
     """A task, compiled once for each way to compute it in."""
 
     def __init__(self, task: str):
-        self._task = TASKS[task]
+        self._task = find_task(task)
         self._problems: dict[int, Problem] = {}
         self._compiled: dict[tuple[str, str], Any] = {}
 
@@ -124,7 +124,7 @@ def _perturbed(generator: np.random.Generator, leaf: Any) -> Any:
 
 
 @click.command(help=__doc__)
-@click.argument("task", type=click.Choice(list(TASKS)))
+@click.argument("task")
 @click.argument("rows")
 @click.option("--seeds", default="0")
 @click.option("--steps", default=200)

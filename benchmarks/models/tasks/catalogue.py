@@ -12,7 +12,8 @@ class Task:
     """A kind of training.
 
     title: for tables. library, optimiser: what it is written with. module: of this folder. function: in it, makes the
-    `Problem` of a seed. held_out: never looked at while rules are tuned; only its final numbers count.
+    `Problem` of a seed and these arguments. held_out: never looked at while rules are tuned; only its final numbers
+    count.
     """
 
     title: str
@@ -21,13 +22,14 @@ class Task:
     module: str
     held_out: bool = False
     function: str = "make"
+    arguments: tuple[str, ...] = ()
 
     def make(self, seed: int) -> Problem:
         """Raises ImportError where the library is not installed (`pip install 'scalify_hlo[test,libraries]'`)."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of libraries that are older than the jax they are used with
             module = importlib.import_module(f"benchmarks.models.tasks.{self.module}")
-        problem: Problem = getattr(module, self.function)(seed)
+        problem: Problem = getattr(module, self.function)(seed, *self.arguments)
         return problem
 
 
@@ -56,3 +58,12 @@ TASKS: dict[str, Task] = {
     ),
     "schedule-free": Task("regression, large units", "flax.nnx", "schedule-free AdamW", "schedule_free", held_out=True),
 }  # fmt: skip
+
+
+def find_task(name: str) -> Task:
+    """A task of the zoo, or "MODEL/OPTIMISER": one of three small models with any optimiser.
+
+    Raises KeyError for a name of the zoo that is not known.
+    """
+    model, _, optimiser = name.partition("/")
+    return Task(name, "optax", optimiser, "optimisers", arguments=(model, optimiser)) if optimiser else TASKS[name]
