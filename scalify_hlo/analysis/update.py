@@ -278,7 +278,7 @@ class _Finder:
         which belongs to the optimiser. Names tell where there are any.
         """
         body = loop.regions[1].blocks[0]
-        last, carried = terminator(body).operands[index], body.arguments[index]
+        last, carried = _before_marker(terminator(body).operands[index]), body.arguments[index]
         pending, seen = [last], set[ir.Value]()
         updated = False
         while pending:
@@ -298,7 +298,7 @@ class _Finder:
 
 
 def _before_marker(value: ir.Value) -> ir.Value:
-    """A result before it was given another scale, which does not change the value."""
+    """What a step or an iteration returns, before it was given another scale, which does not change the value."""
     op = defining_op(value)
     marks = op is not None and op.name == "stablehlo.composite"
     if op is None or not marks or ir.StringAttr(op.attributes["name"]).value != "scalify.set_scaling":

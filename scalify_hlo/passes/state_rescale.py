@@ -58,6 +58,7 @@ class StateRescale(Pass):
             main = public_function(module)
             update = find_update(module, ir.StringAttr(main.attributes["sym_name"]).value)
             last = terminator(main.regions[0].blocks[0])
+            calls = CallGraph(module)
             due = _due(module, main, last, self.every) if self.every > 1 and update.state else None
             if self.every > 1 and update.state and due is None:
                 told = f"{self.name}: the step counts no steps: state is measured in each of them"
@@ -66,9 +67,30 @@ class StateRescale(Pass):
                 kind = "parameters" if argument in update.parameters else "moments"
                 info = tensor_info(last.operands[result].type)
                 if kind in self.kinds and info.is_static and info.size:
-                    last.operands[result] = _rebased(module, last.operands[result], kind, due)
+                    leaving, i = (last, result) if due is not None else _where_updated(calls, last, result)
+                    leaving.operands[i] = _rebased(module, leaving.operands[i], kind, due)
             erase_dead(module)
             merge_equal(module)
+
+
+def _where_updated(calls: CallGraph, last: ir.Operation, index: int) -> tuple[ir.Operation, int]:
+    """The terminator, and which of its operands, that a state leaves a step with.
+
+    last, index: the same of the public function. Each iteration of a loop of updates is a step: what it leaves enters
+    the next one, in the type that state is stored in.
+    """
+    found = last, index
+    while (op := defining_op(last.operands[index])) is not None:
+        index = ir.OpResult(last.operands[index]).result_number
+        body = op.regions[1].blocks[0] if op.name == "stablehlo.while" else None
+        if op.name == "func.call":
+            body = calls.callee_body(op)
+        if body is None:
+            break
+        last = terminator(body)
+        if op.name == "stablehlo.while" and defining_op(last.operands[index]) is not None:
+            found = last, index
+    return found
 
 
 def _rebased(module: ir.Module, value: ir.Value, kind: str, due: ir.Value | None) -> ir.Value:
