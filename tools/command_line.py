@@ -201,12 +201,24 @@ def _presets(_context: click.Context, _parameter: click.Parameter, start: str) -
     return [name for name in PRESETS if name.startswith(start)]
 
 
+def _known_precision(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    from scalify_hlo.passes.precision_pipeline import parse_precision
+
+    try:
+        if value is not None:
+            parse_precision(value)
+    except ScalifyError as error:
+        raise click.BadParameter("; ".join(each.message for each in error.diagnostics)) from None
+    return value
+
+
 def precision_option(function: Command) -> Command:
     """`--precision`, for commands that rewrite an f32 training step."""
     return click.option(
         "--precision",
         metavar="PRESET",
         shell_complete=_presets,
+        callback=_known_precision,
         help=f"Precision of an f32 training step: {', '.join(PRESETS)}; and what is to be different, such as "
         "'fp8 moments=f16 target=h100'.",
     )(function)

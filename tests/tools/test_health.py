@@ -38,7 +38,7 @@ def test_rewritten_with_scales(tmp_path: pathlib.Path) -> None:
 
 def test_an_unknown_precision_is_one_line() -> None:
     done = CliRunner().invoke(main, ["-", "--precision=fp9"], input=PROGRAM)
-    assert done.exit_code == 1 and "unknown precision 'fp9'" in done.output
+    assert done.exit_code == 2 and "unknown precision 'fp9'" in done.output
 
 
 def test_programs_with_nothing_to_report_on_say_where_and_why() -> None:
