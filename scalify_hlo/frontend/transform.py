@@ -16,6 +16,7 @@ import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jax.interpreters.partial_eval import dce_jaxpr
 
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.call import call_scalified
@@ -31,6 +32,7 @@ from scalify_hlo.frontend.state_pairs import as_it_was, state_pairs
 from scalify_hlo.frontend.static_leaves import has_static, is_static, unwrapped, wrapped
 from scalify_hlo.frontend.stored_types import stored_types
 from scalify_hlo.frontend.tracing import tracing_scalified
+from scalify_hlo.frontend.updated_objects import ArgumentsUpdatedError, check_unchanged, returning_objects, write_back
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, parse_precision
 from scalify_hlo.precision import PrecisionPolicy
@@ -68,6 +70,9 @@ def scalify(
     results are f32, or f8E8M0FNU when all given scales are; of rank 0, except where a scale with one number for each
     layer or channel was given and applies to the result.
 
+    Flax nnx objects (models, optimisers, random keys) that `fun` updates in place and does not return are updated, as
+    under `flax.nnx.jit`.
+
     It is compiled like a `jax.jit` function, once per structure and types of the arguments, may be called inside
     `jax.jit`, `jax.lax.scan` and `jax.vmap` or exported by `jax.export`, and cannot be differentiated: take the
     derivative inside. Raises ScalifyError, when first called, for a program that cannot be rewritten.
@@ -95,6 +100,7 @@ class ScalifiedFunction(functools.partial[Any]):
     """
 
     _fun: Callable[..., Any]
+    _jit_arguments: dict[str, Any]
     _options: ScalifyOptions | None
     _precision: PrecisionPolicy | None
     _compiled: Callable[[ScalifyOptions], Any]
@@ -115,23 +121,38 @@ class ScalifiedFunction(functools.partial[Any]):
 
         default = compiled(options or ScalifyOptions())
         static_leaves = False  # whether a call has had some
+        updates = False  # whether a call has updated objects among its arguments
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            nonlocal static_leaves
+            nonlocal static_leaves, updates
             function = default if active_config() is None else self.jitted
-            if not static_leaves:
-                try:
+            try:
+                if not (static_leaves or updates):
                     return function(*args, **kwargs)
-                except TypeError:
-                    if not has_static((args, kwargs)):
-                        raise
-                    static_leaves = True
+            except ArgumentsUpdatedError:
+                updates = True
+            except TypeError:
+                if not has_static((args, kwargs)):
+                    raise
+                static_leaves = True
+            if updates:
+                return updating(args, kwargs)
             args, kwargs = wrapped((args, kwargs))
-            return unwrapped(function(*args, **kwargs))
+            try:
+                return unwrapped(function(*args, **kwargs))
+            except ArgumentsUpdatedError:
+                updates = True
+                return updating(*unwrapped((args, kwargs)))
+
+        def updating(args: Any, kwargs: Any) -> Any:
+            results, objects = self._returning_objects(*args, **kwargs)
+            write_back((args, kwargs), objects)
+            return results
 
         self = super().__new__(cls, call)
         functools.update_wrapper(self, fun)
         self._fun = fun
+        self._jit_arguments = jit_arguments
         self._options = options
         self._precision = precision
         self._compiled = compiled
@@ -142,23 +163,29 @@ class ScalifiedFunction(functools.partial[Any]):
     def __init__(self, *args: Any, **kwargs: Any):
         """Nothing is left to do."""
 
+    @functools.cached_property
+    def _returning_objects(self) -> ScalifiedFunction:
+        """The same for a function that updates objects among its arguments: it returns them too."""
+        return ScalifiedFunction(returning_objects(self._fun), self._options, self._jit_arguments, self._precision)
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """The lowered program, a `jax.stages.Lowered`; `.as_text()` is the rewritten StableHLO module."""
-        args, kwargs = wrapped((args, kwargs))
-        return self._jitted().lower(*args, **kwargs)
+        return self._with_objects(lambda each, a, k: each._jitted().lower(*a, **k), *wrapped((args, kwargs)))
 
     def trace(self, *args: Any, **kwargs: Any) -> Any:
         """The traced program, a `jax.stages.Traced`."""
-        args, kwargs = wrapped((args, kwargs))
-        return self._jitted().trace(*args, **kwargs)
+        return self._with_objects(lambda each, a, k: each._jitted().trace(*a, **k), *wrapped((args, kwargs)))
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and types of the results, with ScaledArray leaves where they are scaled."""
-        args, kwargs = wrapped((args, kwargs))
-        return unwrapped(self._jitted().eval_shape(*args, **kwargs))
+        given = wrapped((args, kwargs))
+        try:
+            return unwrapped(self._jitted().eval_shape(*given[0], **given[1]))
+        except ArgumentsUpdatedError:
+            return self._returning_objects.eval_shape(*args, **kwargs)[0]
 
     def stored(self, *args: Any, **kwargs: Any) -> Any:
         """The arguments in the types in which the precision stores them; unchanged without one.
@@ -168,13 +195,23 @@ class ScalifiedFunction(functools.partial[Any]):
         The function takes state in f32 too, and returns it in the types of the precision. Called with what this
         returns, it is compiled once instead of once more for the first step, and can be a body of `lax.scan`.
         """
-        if self._precision is not None:
-            args, kwargs = _stored(self._fun, self._precision, args, kwargs)
+        precision = self._precision
+        if precision is not None:
+            args, kwargs = self._with_objects(lambda each, a, k: _stored(each._fun, precision, a, k), args, kwargs)
         return (args, kwargs) if kwargs else args
 
     def prepared(self, *args: Any, **kwargs: Any) -> Call:
         """What a call with these arguments computes: the program and its operands, for tools that look inside."""
-        return _prepared(self._fun, self._options or ScalifyOptions(), self._precision, args, kwargs)[1]
+        options = self._options or ScalifyOptions()
+        precision = self._precision
+        return self._with_objects(lambda each, a, k: _prepared(each._fun, options, precision, a, k)[1], args, kwargs)
+
+    def _with_objects(self, of: Callable[[ScalifiedFunction, Any, Any], Any], args: Any, kwargs: Any) -> Any:
+        """Something of this function, or where it updates objects among its arguments, of that which returns them."""
+        try:
+            return of(self, args, kwargs)
+        except ArgumentsUpdatedError:
+            return of(self._returning_objects, args, kwargs)
 
     @property
     def jitted(self) -> Any:
@@ -276,13 +313,14 @@ def _trace(fun: Callable[..., Any], args: Any, kwargs: Any, *, as_f32: bool) -> 
         plain_args, plain_kwargs = jax.tree.unflatten(tree, filled)
         with tracing_scalified():
             results = fun(*plain_args, **plain_kwargs)
+        check_unchanged((plain_args, plain_kwargs), filled, results)
         return wrapped(results) if any_static else results
 
     inputs = [_data(leaves[i]) for i in dynamic]
     if as_f32:
         inputs = [_wide(x) for x in inputs]
     jaxpr, shapes = jax.make_jaxpr(plain, return_shape=True)(*inputs)
-    jaxpr, closed_over = _hoist_tracers(jaxpr)
+    jaxpr, closed_over = _hoist_tracers(_without_dead(jaxpr))
     return _Traced(leaves, tree, names, dynamic, closed_over, jaxpr, jax.tree.structure(shapes))
 
 
@@ -398,6 +436,12 @@ def _wide(x: Any) -> Any:
     """The shape of an array with f32 for a narrower float; any other array itself."""
     narrow = is_float(x) and x.dtype.itemsize < 4
     return jax.ShapeDtypeStruct(np.shape(x), np.float32) if narrow else x
+
+
+def _without_dead(jaxpr: Any) -> Any:
+    """A jaxpr without what no result needs: gradients that are not returned are no backward pass."""
+    live, _ = dce_jaxpr(jaxpr.jaxpr, [True] * len(jaxpr.jaxpr.outvars), instantiate=True)
+    return ClosedJaxpr(live, jaxpr.consts)
 
 
 def _hoist_tracers(jaxpr: Any) -> tuple[Any, list[Any]]:

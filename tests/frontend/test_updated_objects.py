@@ -1,0 +1,114 @@
+"""Flax nnx: a step that updates its model and optimiser in place updates them under `scalify` too."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import scalify_hlo as sc
+from scalify_hlo.errors import ScalifyError
+
+nnx = pytest.importorskip("flax.nnx", reason="flax is not installed")
+optax = pytest.importorskip("optax", reason="optax is not installed")
+
+
+class Net(nnx.Module):
+    """Dropout counts its random keys, batch normalisation its averages: state besides the parameters."""
+
+    def __init__(self, rngs: Any) -> None:
+        self.first = nnx.Linear(16, 32, rngs=rngs)
+        self.norm = nnx.BatchNorm(32, rngs=rngs)
+        self.dropout = nnx.Dropout(0.1, rngs=rngs)
+        self.last = nnx.Linear(32, 8, rngs=rngs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return self.last(self.dropout(nnx.gelu(self.norm(self.first(x)))))
+
+
+def step(model: Any, optimizer: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+    value, gradients = nnx.value_and_grad(lambda model: jnp.mean((model(x) - y) ** 2))(model)
+    optimizer.update(model, gradients)
+    return value
+
+
+def objects() -> tuple[Any, Any]:
+    model = Net(nnx.Rngs(0))
+    return model, nnx.Optimizer(model, optax.adamw(1e-2), wrt=nnx.Param)
+
+
+def batch(i: int) -> tuple[Any, Any]:
+    x = np.random.default_rng(i).standard_normal((32, 16)).astype(np.float32)
+    return x, np.sin(x[:, :8])
+
+
+def trained(step: Any, state: Any, *, scaled: bool) -> list[float]:
+    data = (sc.as_scaled_array(batch(i)) if scaled else batch(i) for i in range(20))
+    return [float(np.asarray(step(*state, *each))) for each in data]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[float]:
+    return trained(nnx.jit(step), objects(), scaled=False)
+
+
+@pytest.mark.parametrize("precision", [None, "fp16-state", "fp8"])
+@pytest.mark.parametrize("transform", [nnx.jit, lambda fun: fun], ids=["nnx.jit", "plain"])
+def test_a_step_that_updates_its_arguments_trains(transform: Any, precision: Any, expected: list[float]) -> None:
+    state = sc.as_scaled_array(objects())
+    losses = trained(sc.scalify(transform(step), precision=precision), state, scaled=True)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5 if precision is None else 0.05)
+    kernel = state[0].first.kernel[...]
+    assert isinstance(kernel, sc.ScaledArray) and kernel.dtype == (np.float32 if precision is None else np.float16)
+    assert int(state[0].dropout.rngs.count[...]) == 20 and not np.all(np.asarray(state[0].norm.mean[...]) == 0)
+
+
+def test_state_without_scales_is_updated_too(expected: list[float]) -> None:
+    np.testing.assert_allclose(trained(sc.scalify(step), objects(), scaled=False), expected, rtol=1e-5)
+
+
+def test_state_is_stored_lowered_and_described_without_a_call() -> None:
+    function = sc.scalify(step, precision="fp8")
+    arguments = (*sc.as_scaled_array(objects()), *sc.as_scaled_array(batch(0)))
+    model = function.stored(*arguments)[0]
+    assert model.first.kernel[...].dtype == np.float16
+    assert "f8E4M3FN" in function.lower(*arguments).as_text()
+    assert function.eval_shape(*arguments).shape == ()
+    assert arguments[0].first.kernel[...].dtype == np.float32  # nothing was called
+
+
+def test_objects_that_are_returned_are_results() -> None:
+    """As in a `jax.jit` function: what was given is as it was."""
+
+    def functional(model: Any, optimizer: Any, x: jax.Array, y: jax.Array) -> Any:
+        return step(model, optimizer, x, y), model, optimizer
+
+    model, optimizer = sc.as_scaled_array(objects())
+    before = np.asarray(model.first.kernel[...])
+    _, new, _ = sc.scalify(functional)(model, optimizer, *sc.as_scaled_array(batch(0)))
+    assert np.array_equal(np.asarray(model.first.kernel[...]), before)
+    assert not np.array_equal(np.asarray(new.first.kernel[...]), before)
+
+
+def test_objects_that_share_a_variable_are_refused() -> None:
+    model, optimizer = objects()
+    del optimizer
+
+    def grow(model: Any, layer: Any) -> jax.Array:
+        model.first.kernel[...] = layer.kernel[...] * 2
+        return model.first.kernel[...].sum()
+
+    with pytest.raises(ScalifyError, match="share a variable"):
+        sc.scalify(grow)(model, model.first)
+
+
+def test_gradients_that_are_not_returned_are_no_backward_pass() -> None:
+    """A step of which only the loss is returned is a forward program, to the front end and to the passes alike."""
+    w, (x, y) = np.float32(np.eye(16, 8)), batch(0)
+
+    def loss(w: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+        return jax.value_and_grad(lambda w: jnp.mean((x @ w - y) ** 2))(w)[0]
+
+    found = sc.scalify(loss, precision="fp8")(*sc.as_scaled_array((w, x, y)))
+    np.testing.assert_allclose(np.asarray(found), loss(w, x, y), rtol=0.05)
