@@ -34,6 +34,7 @@ from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fp8_quantise import Quantiser, rescale, unmoved
+from scalify_hlo.passes.loop_invariants import hoist_operands
 from scalify_hlo.passes.precision_kinds import KEPT
 from scalify_hlo.passes.turned_products import turn
 from scalify_hlo.types import tensor_info
@@ -116,8 +117,7 @@ class FP8Dots(Pass):
                 else:
                     remarks.append(_remark(product, f"left in {_element(product)}: {reason}"))
                     reasons[reason] += 1
-            for op in converted:
-                turn(op)
+            hoist_operands([turn(op) for op in converted])
             if converted:
                 erase_dead(module)
         left = ", ".join(f"{count}: {reason.partition(' (')[0]}" for reason, count in reasons.most_common())
