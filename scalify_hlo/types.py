@@ -2,8 +2,10 @@
 
 import dataclasses
 import functools
+import re
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic, ScalifyError
 
 # Element type -> (largest finite exponent, smallest normal exponent, mantissa bits).
 FLOAT_RANGE: dict[str, tuple[int, int, int]] = {
@@ -77,15 +79,17 @@ class TensorInfo:
         return FLOAT_RANGE[self.real][1]
 
 
+_SIZES = re.compile(r"((?:(?:-?\d+|\?)x)*)(.*)", re.DOTALL)  # then the element type, which may have an x: index
+
+
 @functools.lru_cache(maxsize=4096)
 def _info(text: str) -> TensorInfo:
-    inner = text[len("tensor<") : -1].split(",")[0] if not text.startswith("tensor<complex") else text[7:-1]
-    parts = inner.replace(" ", "").split("x")
-    if "complex" in inner:
-        cut = inner.index("complex")
-        parts = [*inner[:cut].split("x")[:-1], inner[cut:].split(">")[0] + ">"]
-    shape = tuple(-1 if p == "?" else int(p) for p in parts[:-1])
-    element = parts[-1]
+    sizes, element = _SIZES.fullmatch(text[len("tensor<") : -1].replace(" ", "")).groups()  # type: ignore[union-attr]
+    element = element[: element.index(">") + 1] if element.startswith("complex") else element.split(",")[0]
+    shape = tuple(-1 if size == "?" else int(size) for size in sizes.split("x")[:-1])
+    if any(size < -1 for size in shape):  # MLIR reads it from a binary, and refuses the text that it prints of it
+        message = f"{text} has a negative size; the file is damaged, write it anew"
+        raise ScalifyError(Diagnostic(message, ""))
     return TensorInfo(element, shape, element in FLOAT_RANGE, element in COMPLEX)
 
 

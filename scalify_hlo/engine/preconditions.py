@@ -24,10 +24,13 @@ _OF_FUNCTIONS = {"scalify.composite": _TEXT, "scalify.plain_results": _NUMBER}
 _OF_VALUES = {
     "jax.result_info": _TEXT,
     "mhlo.sharding": _TEXT,
+    "scalify.next": _NUMBER,
     "scalify.role": _TEXT,
     "scalify.scale_shape": _NUMBERS,
     "tf.aliasing_output": _NUMBER,
 }
+# Of arguments: the number of a result.
+_OF_RESULTS = ("scalify.next", "tf.aliasing_output")
 # Markers, and how many operands (from the last) and results they have at least.
 _MARKERS = {"scalify.set_scaling": (2, 1), "scalify.get_data_and_scale": (1, 2), "scalify.stop_scaling": (1, 1)}
 
@@ -58,13 +61,23 @@ def check_preconditions(module: ir.Module) -> None:
 def _check_function(name: str, function: ir.Operation, errors: list[Diagnostic]) -> None:
     _check_kinds(f"function @{name}", function.attributes, _OF_FUNCTIONS, function.location, errors)
     blocks = function.regions[0].blocks
+    results = len(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results)
     arguments: Sequence[ir.Value] = list(blocks[0].arguments) if len(blocks) else ()
     for key, what in (("arg_attrs", "argument"), ("res_attrs", "result")):
         if key not in function.attributes:
             continue
         for i, attributes in enumerate(ir.ArrayAttr(function.attributes[key])):
             location = arguments[i].location if what == "argument" and arguments else function.location
-            _check_kinds(f"{what} {i} of @{name}", ir.DictAttr(attributes), _OF_VALUES, location, errors)
+            given = ir.DictAttr(attributes)
+            _check_kinds(f"{what} {i} of @{name}", given, _OF_VALUES, location, errors)
+            for attribute in _OF_RESULTS if what == "argument" else ():
+                if attribute not in given:
+                    continue
+                number = given[attribute]
+                if isinstance(number, ir.IntegerAttr) and not 0 <= number.value < results:
+                    message = f"attribute '{attribute}' of argument {i} of @{name} is {number.value}; "
+                    message += f"it must be the number of one of the {results} results"
+                    errors.append(Diagnostic(message, describe_location(location)))
 
 
 def _check_kinds(

@@ -25,6 +25,8 @@ def argument(attribute: str) -> str:
 
 REFUSED = {
     "alias": (argument('tf.aliasing_output = "a"'), "1:17", "must be an integer"),
+    "alias of no result": (argument("tf.aliasing_output = 33 : i32"), "1:17", "one of the 1 results"),
+    "next of no result": (argument("scalify.next = -1 : i32"), "1:17", "one of the 1 results"),
     "scale shape": (argument('scalify.scale_shape = "x"'), "1:17", "must be an array of i64"),
     "sharding": (argument("mhlo.sharding = 1 : i32"), "1:17", "must be a string"),
     "role": (argument("scalify.role"), "1:17", "must be a string"),

@@ -76,6 +76,12 @@ def test_what_a_program_does_not_determine_is_not_wrong() -> None:
     assert {judge(Case(undetermined, "", seed)) for seed in range(4)} == {"ok"}
 
 
+def test_a_result_of_which_the_original_has_only_overflows_is_as_exact_as_its_coarsest_type() -> None:
+    """An f32 sum of f16 products that are infinite in the original: the rewritten products are rounded to f16."""
+    x = Argument("a0", (8, 8), "float16", "huge")
+    assert judge(Case(program("(a0.T @ a0).astype(jnp.float32) * 1.5", arguments=(x,)), "", 0)) == "ok"
+
+
 def test_predicates_without_elements_have_no_scale() -> None:
     """They were scaled, and what reduced them did not verify."""
     empty = Argument("a0", (0, 4), "float32")
