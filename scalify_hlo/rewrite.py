@@ -12,6 +12,7 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.merged_factors import merge_factors
 from scalify_hlo.emit.packed_scales import gather_scales_of_arguments
 from scalify_hlo.emit.scatter_factors import move_factors_to_updates
+from scalify_hlo.emit.stamps import put_purpose
 from scalify_hlo.emit.wide_products import widen_products
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.functions import FunctionTable
@@ -123,7 +124,10 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
         if options.mark_tensors:
             rewriter.mark_arguments()
+        before = len(rewriter.emit.scope.emitted)
         add_scale_results(rewriter, terminator, options)
+        if options.print_rules:
+            put_purpose(rewriter.emit.scope.emitted[before:], "results")
         rewriter.finish()
         if remarks is not None:
             remarks.extend(table.remarks)

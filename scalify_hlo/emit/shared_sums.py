@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Collection, Iterable
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.stamps import FORM, put_stamps, stamps_of
+from scalify_hlo.emit.stamps import FOR, FORM, put_stamps, stamps_of
 from scalify_hlo.module.identity import identity
 
 _TERMINATORS = frozenset({"func.return", "stablehlo.return"})
@@ -63,6 +63,9 @@ def _share(sum_: ir.Operation, quotient: ir.Operation) -> None:
         data = shared.results[0]
         # What is written to memory anyhow is read again, not computed again.
         value = ir.Operation.create("stablehlo.multiply", [type_], [data, divisor]).results[0] if others else None
+    if FOR in quotient.attributes:
+        for result in (*terms, *([value] if value is not None else [])):
+            result.owner.operation.attributes[FOR] = quotient.attributes[FOR]
     quotient.results[0].replace_all_uses_with(data)
     quotient.erase()
     if value is not None:

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import identity
+from scalify_hlo.types import tensor_info
 
 # Why a scale is what it is, beside the rule's law. docs/numerics.md explains each.
 Reason = Literal[
@@ -25,6 +26,8 @@ REMARK = "scale by: "
 VALUE = "value"
 
 RULE, SCALE, REASON, BLOCK, FORM = (f"scalify.{name}" for name in ("rule", "scale", "reason", "block", "form"))
+# Of an operation that no operation of the program has become: the one that it was emitted for, and why.
+FOR = "scalify.for"
 STAMPS = (RULE, SCALE, REASON, BLOCK, FORM)
 
 
@@ -75,7 +78,20 @@ def stamps_of(op: ir.Operation) -> dict[str, ir.Attribute]:
     return {name: attributes[name] for name in STAMPS if name in attributes}
 
 
+def put_purpose(emitted: Iterable[ir.Operation], purpose: str) -> None:
+    """Say of operations on floats that no operation of the program has become what they were emitted for."""
+    text = ir.StringAttr.get(purpose)
+    for op in emitted:
+        attributes = op.attributes
+        is_float = len(op.results) == 1 and tensor_info(op.results[0].type).is_float
+        if is_float and op.name != "stablehlo.constant" and RULE not in attributes and FOR not in attributes:
+            attributes[FOR] = text
+
+
 def put_stamps(op: ir.Operation, stamps: Mapping[str, ir.Attribute]) -> None:
     """Stamp an operation with what another one had."""
+    attributes = op.attributes
     for name, attribute in stamps.items():
-        op.attributes[name] = attribute
+        attributes[name] = attribute
+    if FOR in attributes:
+        del attributes[FOR]

@@ -13,7 +13,7 @@ from scalify_hlo.emit.emitter import Emitter, Scope
 from scalify_hlo.emit.marks import ScaledTensor, add_mark
 from scalify_hlo.emit.narrow_products import Product, narrow_products
 from scalify_hlo.emit.shared_sums import Sum, share_sums
-from scalify_hlo.emit.stamps import BY_LAW, REMARK, Inheritance, Stamped
+from scalify_hlo.emit.stamps import BY_LAW, REMARK, Inheritance, Stamped, put_purpose
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.carriers import lay_out, sharding_of, takes_layout
@@ -220,6 +220,7 @@ class Rewriter:
         emit = self.emit
         emit.ip, emit.location = ir.InsertionPoint(op), op.location
         rule = self._rules.get(name)
+        before = len(emit.scope.emitted)
         try:
             if rule is None:
                 raise UnsupportedError(self._missing(name))
@@ -236,6 +237,9 @@ class Rewriter:
                 self.laid_out(replaced.data, sharding)
         if self._leaves_traces:
             self._leave_behind(rewrite, rule.family if rule else "unscaled")
+            if self.options.print_rules:
+                purpose = f"{name.removeprefix('stablehlo.')}: {rewrite.reason}"
+                put_purpose(emit.scope.emitted[before:], purpose)
         return
 
     def _apply(self, rule: Rule, rewrite: OpRewrite) -> None:

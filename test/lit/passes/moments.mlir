@@ -72,8 +72,8 @@ func.func @over_iterations(%a: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8x
 // CHECK: %[[HALF:.+]] = stablehlo.constant dense<5.000000e-01> : tensor<f32>
 // CHECK-COUNT-2: stablehlo.maximum
 // CHECK: %[[THREE:.+]] = stablehlo.maximum {{.*}} : tensor<f32>
-// CHECK: %[[HALVED:.+]] = stablehlo.multiply %[[THREE]], %[[HALF]] : tensor<f32>
-// CHECK: stablehlo.maximum %[[LAST]], %[[HALVED]] : tensor<f32>
+// CHECK: %[[HALVED:.+]] = stablehlo.multiply %[[THREE]], %[[HALF]] {{.*}}: tensor<f32>
+// CHECK: stablehlo.maximum %[[LAST]], %[[HALVED]] {{.*}}: tensor<f32>
 // CHECK: stablehlo.add {{.*}}scalify.scale = "2^1*s
 func.func @terms(%x: tensor<4x8xf16>, %a: tensor<4x8xf16>, %b: tensor<4x8xf16>, %c: tensor<4x8xf16>, %d: tensor<4x8xf16>) -> tensor<4x8xf16> {
   %0 = stablehlo.add %x, %a : tensor<4x8xf16>

@@ -70,3 +70,18 @@ func.func public @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, 
   %0:2 = stablehlo.optimization_barrier %x, %y : tensor<8xf32>, tensor<8xf32>
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// What an operation of the program has not become says what it was emitted for: the maximum of scales, a ratio, and what
+// results leave with.
+// CHECK-LABEL: func.func @emitted(
+// CHECK: stablehlo.maximum {{.*}}scalify.for = "add: max at run time"
+// CHECK: stablehlo.add {{.*}}scalify.reason = "max at run time"
+// CHECK: stablehlo.divide {{.*}}scalify.for = "add: max at run time"
+// CHECK: stablehlo.maximum {{.*}}scalify.for = "results"
+func.func @emitted(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %s = stablehlo.add %x, %y : tensor<64xf32>
+  %p = stablehlo.multiply %x, %y : tensor<64xf32>
+  return %s, %p : tensor<64xf32>, tensor<64xf32>
+}
