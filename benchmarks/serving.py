@@ -24,6 +24,7 @@ import numpy as np
 
 from benchmarks.records import RESULTS, environment, read_json, write_json
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone
@@ -32,6 +33,7 @@ from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serving.calibration import Calibration
 from scalify_hlo.serving.comparison import compare
+from scalify_hlo.serving.keep_wide import keep_wide
 from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments
 
 ZOO = pathlib.Path(__file__).resolve().parents[2] / "shared" / "zoo"
@@ -84,6 +86,7 @@ def measure(text: str, batches: Sequence[Sequence[Array]], precision: str = "fp8
         path.write_bytes(calibration.scales.to_json())
         precision_pipeline(precision, pin_scales=str(path)).run(served, [])
     names = [spec.name for spec in entry_signature(original).arguments]
+    kept = with_wide(original, calibration, batches, precision) if "fp8" in precision else None
     weights = set(pinned_arguments(served)) - cache_arguments(served)
     packed = pack(served, {names[i]: batches[0][i] for i in weights})
     amax = {"plain FP8": plain_fp8(original, served)} if "fp8" in precision else {}
@@ -101,12 +104,39 @@ def measure(text: str, batches: Sequence[Sequence[Array]], precision: str = "fp8
         "bf16": forms["cast to bf16"],
         "fp8": forms["served"],
         "plain_fp8": forms.get("plain FP8"),
+        "keep_wide": kept,
         "weights": len(weights),
         "caches": len(calibration.scales.caches),
         "bytes_bf16": packed.bytes_before,
         "bytes_fp8": packed.bytes_after,
         "scalar_operations": {"original": scalars(original), "served": scalars(served)},
         "cpu_seconds": time.process_time() - began,
+    }
+
+
+def with_wide(
+    original: ir.Module, calibration: Calibration, batches: Sequence[Sequence[Array]], precision: str
+) -> dict[str, Any] | None:
+    """What `--keep-wide=auto`, chosen on the first batch, leaves and makes of all; None without scores or tokens."""
+    try:
+        kept = keep_wide(calibration, batches[:1])
+    except ScalifyError:
+        return None
+    served = clone(original)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "scales.json"
+        path.write_bytes(calibration.scales.to_json())
+        precision_pipeline(precision, pin_scales=str(path)).run(served, [])
+    losses = [each for each in compare(original, served, batches) if each.form == "served"]
+    agreed = [each.agreement for each in losses if not np.isnan(each.agreement)]
+    return {
+        "tensors": len(kept.units),
+        "of": len(kept.units) + kept.others,
+        "bytes_of_fp8": kept.bytes / max(kept.bytes_all, 1),
+        "error": max((each.error for each in losses if not np.isnan(each.error)), default=float("nan")),
+        "agreement": agreed[0] if agreed else float("nan"),
+        "expected": kept.after,
+        "wanted": kept.target,
     }
 
 
@@ -185,7 +215,7 @@ def table(records: dict[str, dict[str, Any]]) -> str:
     """One line for each program."""
     head = (
         "program", "top-1 of bf16", "served", "plain FP8", "error of bf16", "served", "plain FP8", "weights", "of bf16",
-        "scalars +",
+        "scalars +", "keep-wide=auto", "top-1", "of FP8 bytes",
     )  # fmt: skip
     rows = [head]
     for name, each in records.items():
@@ -197,7 +227,12 @@ def table(records: dict[str, dict[str, Any]]) -> str:
         errors = [f"{form.get('error', np.nan):.1e}" for form in known]
         ratio = f"{each['bytes_fp8'] / max(each['bytes_bf16'], 1):.3f}"
         more = each["scalar_operations"]["served"] - each["scalar_operations"]["original"]
-        rows.append((name, *agreed, *errors, f"{each['bytes_fp8']:,} B", ratio, str(more)))
+        kept = each.get("keep_wide")
+        wide = ("", "", "")
+        if kept:
+            share = f"{100 * kept['agreement']:.2f}%"
+            wide = (f"{kept['tensors']} of {kept['of']}", share, f"{kept['bytes_of_fp8']:.2f}")
+        rows.append((name, *agreed, *errors, f"{each['bytes_fp8']:,} B", ratio, str(more), *wide))
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 

@@ -73,6 +73,7 @@ def main(
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.serving.calibration import Calibration  # imports jax: not for --help
+    from scalify_hlo.serving.comparison import check_scores
     from scalify_hlo.serving.keep_wide import keep_wide, parse_budget
     from scalify_hlo.serving.shared_scales import add_program
     from scalify_hlo.serving.tensors import Batches, input_files
@@ -84,6 +85,7 @@ def main(
     weights = tuple(each for each in weights if each not in patterns)
     precision = with_weight_names(precision, patterns)
     calibration = Calibration(parse(read_program(input_path), make_context()), precision, method, channels)
+    check_scores(calibration.signature, scores)
     batches = Batches(calibration.signature.arguments, weights, input_files(inputs))
     if resume and os.path.exists(output_path):
         calibration.resume(read_scales(output_path))

@@ -46,6 +46,7 @@ from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scali
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.reports.health import read_health
 from scalify_hlo.reports.health_layout import FIRST_EXPONENT
+from scalify_hlo.serving.packing import pinned_arguments
 
 
 class Calibration:
@@ -66,6 +67,8 @@ class Calibration:
         method: Method = "rms",
         channels: Channels = "auto",
     ):
+        if pinned_arguments(module):
+            raise ScalifyError("this module is pinned to scales already: calibrate the program that it was made of")
         self.original = module
         self.precision = precision
         self.method: Method = method
@@ -107,7 +110,10 @@ class Calibration:
             for i in self._floats:
                 if arrays[i] is not last.get(i):
                     last[i] = arrays[i]
-                    found[i] = found[i].merged(statistics_of(arrays[i]))
+                    seen = statistics_of(arrays[i])
+                    if arrays[i].size and not seen.elements:
+                        raise ScalifyError(f"no element of argument '{self._names[i]}' is a finite number")
+                    found[i] = found[i].merged(seen)
             results = run(list(arrays)) if run is not None else []
             for argument, result in caches.items():  # a cache may be empty to begin with
                 found[argument] = found[argument].merged(statistics_of(results[result]))

@@ -15,7 +15,7 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
-from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.execution.signature import Signature, entry_signature
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments, pinned_results
 
@@ -58,6 +58,7 @@ def compare(
     Raises ScalifyError where a module cannot be run or the arrays do not fit.
     """
     signature = entry_signature(original)
+    check_scores(signature, scores or ())
     exact = xla.compile(promote_to_f64(original))
     forms: dict[str, Run] = {"as written": xla.compile(original)}
     for name in ("bf16", "fp16"):
@@ -77,6 +78,16 @@ def compare(
     return [
         each.loss(form, signature.results[i].name) for (form, i), each in sorted(sums.items(), key=lambda x: x[0][1])
     ]
+
+
+def check_scores(signature: Signature, scores: Sequence[int]) -> None:
+    """Raises ScalifyError for an index of no result, or of one that has no rows."""
+    for i in scores:
+        if not 0 <= i < len(signature.results):
+            raise ScalifyError(f"there is no result {i} for scores; the program has {len(signature.results)}")
+        spec = signature.results[i]
+        if not spec.is_float or not spec.shape:
+            raise ScalifyError(f"result {i} ({spec.name}) is a {spec}: it has no rows of scores")
 
 
 def is_scores(result: Array) -> bool:

@@ -30,7 +30,7 @@ from scalify_hlo.execution.signature import Signature, entry_signature, pair_arg
 from scalify_hlo.io.scales_file import split_scales
 from scalify_hlo.passes.frozen_weights import EmbedWeights
 from scalify_hlo.serving.calibration import Calibration
-from scalify_hlo.serving.comparison import cast_run, is_scores
+from scalify_hlo.serving.comparison import cast_run, check_scores, is_scores
 from scalify_hlo.serving.rounding_units import Unit, add_switches, error_per_byte, find_units
 
 jax: Any = _jax
@@ -100,6 +100,7 @@ def keep_wide(
     scores: as of `compare`. Raises ScalifyError for a precision without FP8, and where a budget of agreement is given
     for a program without rows of scores or integers.
     """
+    check_scores(calibration.signature, scores or ())
     program = _Switched(calibration)
     units, count = program.units, len(program.units)
     exact_run = xla.compile(promote_to_f64(calibration.original))
@@ -108,7 +109,7 @@ def keep_wide(
     rows = [
         i for i, (want, name) in enumerate(zip(ideal[0], calibration.result_names, strict=True))
         if (i in scores if scores is not None else name not in state)
-        and (want.dtype.kind in "iub" or (is_float_array(want) and is_scores(want)))
+        and (want.dtype.kind in "iub" or (is_float_array(want) and (scores is not None or is_scores(want))))
     ]  # fmt: skip
     floats = [i for i, want in enumerate(ideal[0]) if is_float_array(want)]
     if not rows and budget == Budget():

@@ -40,7 +40,7 @@ def read_with_metadata(path: str) -> tuple[dict[str, Array], dict[str, str]]:
     if os.path.isdir(path):
         return read_checkpoint(path), {}
     data = read_input(path)
-    if data.startswith(b"PK\x03\x04"):
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # the latter where there is no array in it
         return _read_npz(data, path)
     if path.endswith(".safetensors"):
         return _read_safetensors(data, path)

@@ -404,3 +404,24 @@ def test_token_ids_are_compared_by_how_many_agree() -> None:
     }  # fmt: skip
     row = next(line for line in loss_table(list(ids.values())).splitlines() if "cast to f16" in line)
     assert re.split(r"\s{2,}", row)[2:] == ["-", "-", "75.00%", "-", "yes"]
+
+
+def test_inputs_that_say_nothing_and_modules_that_are_served_already(
+    folder: pathlib.Path, served: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    shared = ("--weights", folder / "weights.npz", "--precision=fp8", "-o", tmp_path / "scales.json")
+    np.savez(tmp_path / "nan.npz", **(batch() | {"image": np.full((LENGTH, 12), np.nan, np.float32)}))
+    assert "no element of argument 'image' is a finite number" in fails(
+        calibrate.main, folder / "model.mlir", "--inputs", tmp_path / "nan.npz", *shared
+    )
+    np.savez(tmp_path / "empty.npz")
+    assert "no array for argument" in fails(
+        calibrate.main, folder / "model.mlir", "--inputs", tmp_path / "empty.npz", *shared
+    )
+    inputs = ("--inputs", folder / "batches")
+    assert "pinned to scales already" in fails(calibrate.main, served, *inputs, *shared)
+    both = (folder / "model.mlir", served, *inputs, "--weights", folder / "weights.npz")
+    assert "there is no result 7 for scores; the program has 1" in fails(compare.main, *both, "--scores=7")
+    assert "there is no result 7 for scores" in fails(
+        calibrate.main, folder / "model.mlir", *inputs, *shared, "--keep-wide=auto", "--scores=7"
+    )
