@@ -25,7 +25,13 @@ elements. "cast" is the program in that type without scales.
 @click.option("--weights", multiple=True, metavar="FILE", help="Arrays that all batches share; or an orbax checkpoint.")
 @click.option("--scores", multiple=True, type=int, help="Index of a result whose rows are scores (logits).")
 @click.option("--scales", metavar="FILE", default="", help="The scales that SERVED is pinned to: show each tensor.")
-@click.option("--tensors", default=12, show_default=True, help="With --scales: how many that add most to the error.")
+@click.option(
+    "--tensors",
+    type=click.IntRange(min=1),
+    default=12,
+    show_default=True,
+    help="With --scales: how many that add most to the error.",
+)
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
 def main(

@@ -3,10 +3,10 @@
 import click
 
 from scalify_hlo.bindings import make_context
-from scalify_hlo.errors import Diagnostic
+from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.files import write_output
 from scalify_hlo.io.serialization import parse
-from scalify_hlo.serving.packing import pack, unpack
+from scalify_hlo.serving.packing import SCALE_PREFIX, pack, pinned_arguments, unpack
 from scalify_hlo.serving.tensors import read_with_metadata, tensor_bytes
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, read_program, report, version_text
@@ -28,11 +28,21 @@ def main(module_path: str, weights_path: str, output_path: str, backwards: bool)
     """
     module = parse(read_program(module_path), make_context())
     tensors, metadata = read_with_metadata(weights_path)
+    is_packed = any(key.startswith(SCALE_PREFIX) for key in metadata)
+    if backwards and not is_packed:
+        raise ScalifyError(
+            Diagnostic("these weights are not packed: the file has no scales to multiply by", weights_path)
+        )
+    if is_packed and not backwards:
+        raise ScalifyError(Diagnostic("these weights are packed already; --unpack gives their values", weights_path))
     if backwards:
         values = unpack(tensors, metadata)
         write_output(output_path, tensor_bytes(values, {}, output_path))
         click.echo(f"{len(values)} tensors in f32 in {output_path}")
         return 0
+    if not pinned_arguments(module):
+        message = "this module takes no weight as data at a scale: nothing is packed (scalify-opt --pin-scales)"
+        report([Diagnostic(message, module_path, "warning")])
     packed = pack(module, tensors, weights_path)
     write_output(output_path, tensor_bytes(packed.tensors, packed.metadata, output_path))
     for name, count in packed.saturated.items():

@@ -22,6 +22,8 @@ _APART = 4
 # The largest number of E4M3.
 LARGEST_E4M3 = 448.0
 _Entry = TypeVar("_Entry", int, str)
+_TABLES = ("arguments", "results", "operands", "caches", "cache_arguments", "rescales", "argument_shapes",
+           "result_shapes", "statistics")  # fmt: skip
 _FORMAT, _VERSION = "scalify-scales", 1
 
 
@@ -144,6 +146,9 @@ def _program(content: Mapping[str, Any], path: str, problems: list[Diagnostic]) 
         for name in [name for name, number in table.items() if number.ndim]:
             problems.append(Diagnostic(f"{key}: '{name}' is a list; one number is needed", path))
             del table[name]
+    for key in _TABLES:
+        if not isinstance(content.get(key, {}), dict):
+            problems.append(Diagnostic(f"{key}: this is no table of names", path))
     batches = content.get("batches", 0)
     if not isinstance(batches, int):
         problems.append(Diagnostic("batches: this is no number of batches", path))
@@ -211,7 +216,7 @@ def _list(
     content: Mapping[str, Any], key: str, kind: type[_Entry], path: str, problems: list[Diagnostic]
 ) -> list[_Entry]:
     found: Any = content.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(each, kind) for each in cast(list[Any], found)):
+    if not isinstance(found, list) or not all(type(each) is kind for each in cast(list[Any], found)):
         what = "indices of products" if kind is int else "names of arguments"
         problems.append(Diagnostic(f"{key}: this is no list of {what}", path))
         return []
@@ -222,7 +227,8 @@ def _numbers(content: Mapping[str, Any], key: str, path: str, problems: list[Dia
     numbers: dict[str, Array] = {}
     for name, entry in _table(content, key).items():
         try:
-            numbers[name] = np.asarray(entry, np.float32)
+            with np.errstate(over="ignore"):  # infinity is told where it is used
+                numbers[name] = np.asarray(entry, np.float32)
         except (TypeError, ValueError):
             problems.append(Diagnostic(f"{key}: '{name}' is no number or list of numbers", path))
     return numbers

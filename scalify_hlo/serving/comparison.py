@@ -57,6 +57,8 @@ def compare(
 
     Raises ScalifyError where a module cannot be run or the arrays do not fit.
     """
+    if pinned_arguments(original):
+        raise ScalifyError("the original is pinned to scales: give the program as written first, then the served one")
     signature = entry_signature(original)
     check_scores(signature, scores or ())
     exact = xla.compile(promote_to_f64(original))

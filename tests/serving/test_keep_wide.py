@@ -171,6 +171,9 @@ def test_budgets_that_are_none(text: str) -> None:
         ("wide_weights", ["p['none']"], "wide_weights: there is no argument 'p\\['none'\\]'"),
         ("wide_weights", "p", "wide_weights: this is no list of names of arguments"),
         ("wide_products", [99], "wide_products: there is no product 99; this module has 4"),
+        ("wide_products", [True], "wide_products: this is no list of indices of products"),
+        ("operands", [], "operands: this is no table of names"),
+        ("argument_shapes", 5, "argument_shapes: this is no table of names"),
         ("wide_products", ["1"], "wide_products: this is no list of indices of products"),
     ],
 )

@@ -425,3 +425,15 @@ def test_inputs_that_say_nothing_and_modules_that_are_served_already(
     assert "there is no result 7 for scores" in fails(
         calibrate.main, folder / "model.mlir", *inputs, *shared, "--keep-wide=auto", "--scores=7"
     )
+    assert "give the program as written first" in fails(compare.main, served, folder / "model.mlir", *both[2:])
+
+
+def test_weights_are_packed_once_and_unpacked_where_they_are_packed(
+    folder: pathlib.Path, served: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    packed = tmp_path / "packed.npz"
+    run(pack.main, served, folder / "weights.npz", "-o", packed)
+    assert "packed already" in fails(pack.main, served, packed, "-o", tmp_path / "twice.npz")
+    assert "not packed" in fails(pack.main, served, folder / "weights.npz", "--unpack", "-o", tmp_path / "values.npz")
+    output = run(pack.main, folder / "model.mlir", folder / "weights.npz", "-o", tmp_path / "plain.npz")
+    assert "takes no weight as data at a scale" in output
