@@ -40,6 +40,9 @@ class PrecisionPolicy:
     accumulation: str = "f32"
     # Sums over devices that the program asks for (psum): f32, bf16 or f16; empty: `compute`.
     reductions: str = ""
+    # What the program gathers from devices or sends to others (all_gather, ppermute): f32, bf16 or f16; empty: the type
+    # in which it is stored. What the partitioner gathers to take parts of is rounded before, if not to less.
+    gathers: str = ""
     # The optimiser's own arithmetic.
     update: str = "f32"
     # Whether matrix products get FP8 operands (by `scalify-fp8-dots`, after `scalify`).
@@ -62,9 +65,18 @@ class PrecisionPolicy:
     target: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "update"):
+        for name in (
+            "compute",
+            "parameters",
+            "gradients",
+            "moments",
+            "accumulation",
+            "reductions",
+            "gathers",
+            "update",
+        ):
             given = getattr(self, name)
-            if name == "reductions" and not given:
+            if name in ("reductions", "gathers") and not given:
                 continue
             element = _TYPES.get(given.lower())
             if element is None:

@@ -12,6 +12,7 @@ from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.instrument import Instrument
+from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
@@ -32,6 +33,7 @@ __all__ = [
     "FoldScales",
     "Instrument",
     "LiftWeights",
+    "NarrowGathers",
     "NormalForm",
     "PartialSums",
     "Pass",
@@ -56,6 +58,7 @@ PASSES: dict[str, type[Pass]] = {
         StoreWeights,
         EmbedWeights,
         PinScales,
+        NarrowGathers,
         PartialSums,
         BlockDots,
         FP8Results,

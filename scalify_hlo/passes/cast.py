@@ -59,6 +59,8 @@ class Cast(Pass):
     accumulation: str = ""
     # Type of sums over devices that the program asks for (psum). Default: that of `compute`.
     reductions: str = ""
+    # Type of what is gathered from devices or sent to others. Default: that in which it is stored.
+    gathers: str = ""
     # Type of the optimiser's arithmetic. Default f32.
     update: str = ""
     # Arguments that are parameters: patterns with `*` and `?` on their names. Empty: found by data flow.
@@ -70,7 +72,7 @@ class Cast(Pass):
 
     def policy(self) -> PrecisionPolicy:
         """The types. Raises ScalifyError for an unknown precision or type."""
-        names = ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "update")
+        names = ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "gathers", "update")
         return policy(self.precision, **{name: getattr(self, name) for name in names})
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:

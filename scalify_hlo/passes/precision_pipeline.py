@@ -14,6 +14,7 @@ from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
+from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.option_text import parse_options
 from scalify_hlo.passes.partial_sums import PartialSums
@@ -74,10 +75,12 @@ def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
 def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
     """The passes to run after all others, which depend on whether the module is partitioned over devices."""
     chosen = None if precision is None else parse_precision(precision)
-    sums = PartialSums(reductions="" if chosen is None else chosen.reductions)
-    if chosen is None or not chosen.fp8_products:
-        return (sums,)
-    return (sums, *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()), FP8Results())
+    if chosen is None:
+        return (NarrowGathers(), PartialSums())
+    passes = (NarrowGathers(gathers=chosen.gathers), PartialSums(reductions=chosen.reductions))
+    if not chosen.fp8_products:
+        return passes
+    return (*passes, *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()), FP8Results())
 
 
 def precision_pipeline(
@@ -142,7 +145,7 @@ def _for_target(chosen: PrecisionPolicy) -> PrecisionPolicy:
 
 def _cast(chosen: PrecisionPolicy) -> Cast:
     """The cast pass with the types of a policy: by the name of its preset where it is one."""
-    types = ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "update")
+    types = ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "gathers", "update")
     same: list[Preset] = [
         name for name in PRESETS if all(getattr(PRESETS[name], t) == getattr(chosen, t) for t in types)
     ]

@@ -8,6 +8,7 @@ from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, describe_location
 from scalify_hlo.module.carriers import readers
+from scalify_hlo.module.traits import Trait, has
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.exact_values import ExactValues
@@ -125,7 +126,7 @@ class OperationRetyper:
             element = self.policy.update if self._in_update(op) else WIDE
             return self._set(op, element, element, operands)
         natural = self._natural(operands.values())
-        computed = natural
+        computed = (self.policy.gathers or natural) if has(op.name, Trait.COLLECTIVE) and natural != WIDE else natural
         if any(held.extreme for held in operands.values()) or self._is_extreme(op, list(operands.values())):
             computed = WIDE
         first = operands.get(0)

@@ -194,6 +194,22 @@ def test_gradients_of_embeddings_and_biases_are_summed_as_they_are_rounded(preci
 
 
 @needs_compiler
+def test_a_table_of_master_weights_is_gathered_as_it_is_rounded() -> None:
+    """ZeRO-3: all rows of an embedding in f32 are cut over the devices, and rows of it are read in f16."""
+    rows = NamedSharding(MESH, PartitionSpec("i"))
+    shapes = {"e": (VOCABULARY, WIDTH), "w": (WIDTH, HIDDEN), "b": (HIDDEN,)}
+    p = {name: jax.ShapeDtypeStruct(shape, np.float32, sharding=rows) for name, shape in shapes.items()}
+    tokens = jax.ShapeDtypeStruct((BATCH,), np.int32, sharding=rows)
+    text = jax.jit(_embedding_step).trace(p, tokens).lower(lowering_platforms=("cuda",)).as_text()
+    with make_context():
+        module = ir.Module.parse(text)
+        precision_pipeline("fp16").run(module, [])
+        found = collectives(parse(compile_for(module, target("h200")).text))
+    gathered = [each for each in found if each.kind == "all-gather" and each.size >= VOCABULARY * WIDTH]
+    assert gathered and all(each.element == "f16" for each in gathered), found
+
+
+@needs_compiler
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_more_bytes_than_the_original_and_the_bf16_program(strategy: str) -> None:
     original, narrow = moved(strategy, None), moved(strategy, None, "bfloat16")

@@ -281,6 +281,51 @@ def test_sums_over_devices_have_the_type_of_the_policy(precision, element):
     """)
 
 
+@pytest.mark.parametrize(("precision", "element"), [("fp16", "f16"), ("fp16 gathers=f32", "f32"), ("bf16", "bf16")])
+def test_what_is_gathered_has_the_type_of_the_policy(precision, element):
+    run(f"""
+    import re
+    def local(w, x):
+        def loss(w):
+            h = jnp.tanh(x @ jax.lax.all_gather(w, "i", tiled=True))
+            return jnp.mean(jax.lax.ppermute(h, "i", [(k, (k + 1) % 4) for k in range(4)]) ** 2)
+        return w - jax.grad(loss)(w)
+    whole = jax.shard_map(local, mesh=mesh, in_specs=(P("i"), P("i")), out_specs=P("i"), check_vma=False)
+    w, x = (np.float32(np.random.default_rng(0).standard_normal((16, 16))) for _ in range(2))
+    step = sc.scalify(whole, precision={precision!r})
+    text = step.lower(*sc.as_scaled_array((w, x))).as_text()
+    found = re.findall(r"stablehlo.(?:all_gather|collective_permute).*? : .*-> tensor<[0-9x]*([a-z0-9]+)>", text)
+    assert len(found) == 3 and set(found) == {{ {element!r} }}, found
+    got = step(*sc.as_scaled_array((w, x)))
+    np.testing.assert_allclose(np.asarray(got), np.asarray(whole(w, x)), atol=2e-2)
+    """)
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_rows_of_a_table_that_is_cut_are_those_of_one_that_is_not(precision):
+    run(f"""
+    import re
+    def step(p, tokens):
+        loss = lambda p: jnp.mean(jnp.tanh(p["e"][tokens] @ p["w"]) ** 2)
+        value, g = jax.value_and_grad(loss)(p)
+        return jax.tree.map(lambda w, g: w - g, p, g), value
+    rng = np.random.default_rng(0)
+    p = {{"e": np.float32(rng.standard_normal((32, 16))), "w": np.float32(rng.standard_normal((16, 16)))}}
+    tokens = np.arange(16, dtype=np.int32) * 5 % 32
+    losses = []
+    for spec in (P(), P("i")):
+        cut = NamedSharding(mesh, spec)
+        scaled = sc.as_scaled_array(p)
+        scaled = jax.device_put(scaled, sc.scaled_shardings(cut, scaled))
+        given = jax.device_put(tokens, NamedSharding(mesh, P("i")))
+        narrow = sc.scalify(step, precision={precision!r})
+        losses.append(np.asarray(narrow(scaled, given)[1]))
+        wide = re.search(r"stablehlo.gather.*-> tensor<16x16xf32>", narrow.lower(scaled, given).as_text())
+        assert bool(wide) == (spec == P())
+    np.testing.assert_allclose(*losses, rtol=1e-6)
+    """)
+
+
 def test_a_scale_for_each_row_is_sharded_with_the_rows():
     run("""
     sharding = NamedSharding(mesh, P("i"))
