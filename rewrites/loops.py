@@ -35,14 +35,15 @@ class Carried:
     - "invariant": the scale that it enters with holds in every iteration, the data are brought back to it.
     - "carried": its scale is carried beside it, of `shape`.
 
-    start: the scale that an invariant value takes if it enters as zeros, whose own fits nothing: at run time, or known
-      to be zeros (then what it settles at); in a narrow type also if it enters so small that what an iteration adds
-      would leave the type's range at its scale.
+    start: the scale that an invariant value takes if it enters as zeros, whose own fits nothing; in a narrow type also
+      if it enters so small that what an iteration adds would leave the type's range at its scale.
+    settles: at `start`, whatever it enters as.
     """
 
     kind: str
     shape: tuple[int, ...] = ()
     start: Scale | None = None
+    settles: bool = False
 
 
 @rule("while", family="structural", law="carries (data, scale) where the scale changes between iterations",
@@ -53,13 +54,13 @@ def while_(r: OpRewrite) -> None:
     for _ in range(5 * len(state) + 5):
         loop = _Loop(r, state)
         following = loop.rewrite()
-        starts = {} if started or following != state else loop.starts()
+        starts = {} if started or following != state else loop.starts() | loop.settling()
         if following == state and not starts:
             loop.accept()
             return
         loop.discard()
         started = started or following == state
-        state = [Carried("invariant", start=starts[i]) if i in starts else x for i, x in enumerate(following)]
+        state = [starts.get(i, x) for i, x in enumerate(following)]
     raise UnsupportedError("the scales carried by this loop do not settle")
 
 
@@ -107,20 +108,22 @@ class _Loop:
         rewriter = self.r.rewriter
         value = self.r.inputs[index] or rewriter.as_scaled(self.r.op.operands[index])
         if assumed.kind == "invariant":
-            return value if assumed.start is None else self._started(value, assumed.start)
+            return value if assumed.start is None else self._started(value, assumed)
         if value.indifferent:
             return ScaledValue(value.data, Scale(budget.LOOP_ZEROS), UNIT)
         return to_rank_0(rewriter, value) if not assumed.shape else value
 
-    def _started(self, value: ScaledValue, start: Scale) -> ScaledValue:
-        """A value at the scale that it is held at; `start` if it is zeros, or as good as zeros beside it.
+    def _started(self, value: ScaledValue, assumed: Carried) -> ScaledValue:
+        """A value at the scale that it is held at: `start` if it settles there, is zeros, or next to zeros beside it.
 
         # z <- z + u: in f16 u/s overflows where s is the scale of a z that is 2^16 times smaller than u
         """
+        start = assumed.start
+        assert start is not None
         if value.indifferent:
             return ScaledValue(value.data, start, UNIT)
         window = budget.LOOP_WINDOW if value.info.is_narrow else None
-        scale = self.r.emit.if_zeros(value.scale, start, window)
+        scale = start if assumed.settles else self.r.emit.if_zeros(value.scale, start, window)
         return dataclasses.replace(value, data=self.r.bring(value, scale), scale=scale)
 
     def _build(self) -> tuple[ir.Operation, dict[int, Scale]]:
@@ -221,8 +224,8 @@ class _Loop:
         return assumed
 
     def _is_settled(self, index: int) -> bool:
-        """Whether a value enters as zeros at the scale at which the loop leaves it."""
-        return self.state[index].start is not None and self._starts_from_zeros(index)
+        """Whether a value enters at the scale at which the loop leaves it."""
+        return self.state[index].settles
 
     def _was_held(self, index: int) -> bool:
         """Whether an earlier attempt found that the scale has to be held."""
@@ -247,10 +250,10 @@ class _Loop:
             and _leaves(self.r.op.results[index])
         )
 
-    def starts(self) -> dict[int, Scale]:
+    def starts(self) -> dict[int, Carried]:
         """Scales for state that may enter as zeros: of what an iteration adds to it, as far as it is known outside."""
         r = self.r
-        found: dict[int, Scale] = {}
+        found: dict[int, Carried] = {}
         for i, (assumed, entry) in enumerate(zip(self.state, self.entry, strict=True)):
             if assumed.kind != "invariant" or entry is None or not self._was_held(i) or entry.scale.shape:
                 continue
@@ -259,18 +262,19 @@ class _Loop:
                 continue
             size = self._outside(returned.size, without=entry.scale)
             if size is not None:
-                found[i] = size
-        return found | self._settling()
+                found[i] = dataclasses.replace(assumed, start=size)
+        return found
 
-    def _settling(self) -> dict[int, Scale]:
-        """The scales at which values settle that enter as zeros, where they are known before the loop.
+    def settling(self) -> dict[int, Carried]:
+        """The values whose scales settle where that is known before the loop.
 
-        The least fixed point, from the smallest scale on, of what an iteration makes of them. Zeros fit every scale: a
-        value that has this one from its entry on has it in all iterations, and the loop carries none.
+        The least fixed point, from the scale at entry on, of what an iteration makes of the scales and of what they
+        were. Zeros fit every scale, other values in types with the range of f32 that which an iteration brings them to:
+        a value that has this one from its entry on has it in all iterations, and the loop carries none.
 
-        # s <- max(s, t), t the same in every iteration: s = t
+        # s <- max(s, t), t the same in every iteration: s = max(s at entry, t)
         """
-        symbols = {i: scale.factors[0][0] for i, scale in self.scales.items() if self._starts_from_zeros(i)}
+        symbols = {i: scale.factors[0][0] for i, scale in self.scales.items() if self._fits_larger(i)}
         stacks = {i for i in symbols if self.state[i].shape}
         found = self._fixed_point({i: symbol for i, symbol in symbols.items() if i not in stacks})
         entries = {symbols[i]: scale for i, scale in found.items()}
@@ -279,7 +283,17 @@ class _Loop:
             known = [scale for scale in outside if scale is not None]
             if known and len(known) == len(outside):
                 found[i] = self.r.emit.maximum(known)
-        return found
+        return {i: Carried("invariant", start=scale, settles=True) for i, scale in found.items()}
+
+    def _fits_larger(self, index: int) -> bool:
+        """Whether what enters the loop is as well held at a larger scale: an iteration brings it to that anyway."""
+        if self._starts_from_zeros(index):
+            return True
+        entry, returned = self.entry[index], self.returned.get(index)
+        if entry is None or returned is None or entry.scale.shape or entry.info.is_narrow or self.r.rewriter.narrow:
+            return False
+        own = self.scales[index].factors
+        return any(each.factors == own and each.exponent >= 0 for each in self.r.emit.members(returned))
 
     def _fixed_point(self, symbols: dict[int, Symbol]) -> dict[int, Scale]:
         """What carried scales of rank 0 settle at, of those that do.
@@ -289,7 +303,7 @@ class _Loop:
         bounded: dict[int, Scale] = {}
         left = dict(symbols)
         while left:
-            found = {i: bounded.get(i, Scale(budget.LOOP_ZEROS)) for i in left}
+            found = {i: bounded.get(i, self._at_entry(i)) for i in left}
             moving = set(left)
             for _ in range(_ROUNDS):
                 entries = {symbols[i]: scale for i, scale in found.items()}
@@ -299,7 +313,7 @@ class _Loop:
                     if scale is None:
                         del following[i]
                     elif i not in bounded:
-                        following[i] = scale
+                        following[i] = scale if self._starts_from_zeros(i) else self.r.emit.maximum([found[i], scale])
                 moving = {i for i in left if following.get(i) != found[i]}
                 if not moving:
                     return found
@@ -313,6 +327,10 @@ class _Loop:
             bounded |= bounds
             left = left if bounds else {i: left[i] for i in left if i not in moving}
         return {}
+
+    def _at_entry(self, index: int) -> Scale:
+        entry = self.entry[index]
+        return Scale(budget.LOOP_ZEROS) if entry is None or self._starts_from_zeros(index) else entry.scale
 
     def _before(self, scale: Scale, entries: dict[Symbol, Scale]) -> Scale | None:
         """A scale of the body as the same number before the loop, if that is known there."""
