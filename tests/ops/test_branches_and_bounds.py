@@ -228,3 +228,26 @@ func.func public @main(%i: tensor<i32>, %x: tensor<4xf32>, %y: tensor<4xf32>) ->
     module = parse(Rewritten.of(text, ScalifyOptions(print_rules=True)).text)
     (negated,) = [op for op in walk(module.operation) if op.name == "stablehlo.negate"]
     assert "rms=2.24" in str(negated.attributes["scalify.scale"])
+
+
+BLOCK = """
+func.func public @main(%i: tensor<i32>, %x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = "stablehlo.case"(%i) ({
+    %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+       : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    stablehlo.return %p : tensor<4x4xf32>
+  }, {
+    stablehlo.return %x : tensor<4x4xf32>
+  }) : (tensor<i32>) -> tensor<4x4xf32>
+  %1 = stablehlo.add %x, %0 : tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("of_weights", "of_result"), [(1.0, 4.0), (16.0, 4.0), (2.0**10, 2.0**4)])
+def test_what_a_branch_makes_of_a_stream_is_a_multiple_of_it(of_weights: float, of_result: float) -> None:
+    """What the scale of a branch is about the largest of is known outside: 2^8 times the stream's counts."""
+    split = [Split(np.eye(4, dtype=np.float32), np.float32(s)) for s in (4.0, of_weights)]
+    (result,) = Rewritten.of(BLOCK).run([Split(np.asarray(0, np.int32), None), *split])
+    assert result.scale == of_result, result
