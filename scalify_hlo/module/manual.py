@@ -113,7 +113,7 @@ def covers(op: ir.Operation, whole: ir.Attribute) -> bool:
 
 
 def _groups(op: ir.Operation, groups: ir.Attribute) -> np.ndarray[Any, Any] | None:
-    """Each group's devices, a row for each; None over a mesh that the module does not define.
+    """Each group's devices, a row for each; None over a mesh that the module does not define, or lacks the axes of.
 
     They are written as numbers or, from jax 0.12 on, as axes of a mesh, whole or in part.
     """
@@ -136,6 +136,8 @@ def _groups(op: ir.Operation, groups: ir.Attribute) -> np.ndarray[Any, Any] | No
             before, size = part.pre_size, part.size
         shape = _split(shape, axis.name, before, size)
         chosen.append((axis.name, before))
+    if any(each not in shape for each in chosen) or math.prod(shape.values()) != math.prod(sizes.values()):
+        return None
     devices = np.arange(math.prod(sizes.values())).reshape(list(shape.values()))
     order = sorted(shape, key=lambda each: each in chosen)
     count = math.prod(shape[each] for each in chosen)

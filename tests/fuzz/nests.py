@@ -10,8 +10,8 @@ from tests.fuzz.jax_programs import Builder
 from tests.fuzz.templates import Template
 
 _SPECIAL = (
-    "special.betainc(0.5 + jnp.abs({x}), 1.5, nn.sigmoid({x}))", "special.gammainc(0.5 + jnp.abs({x}), jnp.abs({x}))",
-    "special.gammaincc(1.5, jnp.abs({x}))", "special.digamma({x})", "special.gammaln({x})", "special.zeta(1.5 + jnp.abs({x}), 2.0)",
+    "special.betainc(0.5 + jnp.abs({x}.ravel()[:4]), 1.5, nn.sigmoid({x}.ravel()[:4]))", "special.gammainc(0.5 + jnp.abs({x}.ravel()[:4]), 2.0)",
+    "special.gammaincc(1.5, jnp.abs({x}.ravel()[:4]))", "special.digamma({x})", "special.gammaln({x})", "special.zeta(1.5 + jnp.abs({x}), 2.0)",
     "special.polygamma(1, 0.5 + jnp.abs({x}))", "special.i0e({x})", "special.i0({x})", "special.i1({x})", "special.i1e({x})",
     "special.ndtri(nn.sigmoid({x}))", "special.ndtr({x})", "special.log_ndtr({x})", "special.entr(jnp.abs({x}))",
     "special.xlogy({x}, jnp.abs({x}))", "special.xlog1py({x}, jnp.abs({x}))", "special.logit(nn.sigmoid({x}))",
@@ -22,7 +22,7 @@ _SPECIAL = (
     "jnp.log2(jnp.abs({x}))", "jnp.log10(jnp.abs({x}))", "jnp.arccosh(1 + jnp.abs({x}))", "jnp.arctanh(jnp.tanh({x}))",
     "jnp.arcsin(jnp.tanh({x}))", "jnp.arccos(jnp.tanh({x}))", "jnp.i0({x})", "jnp.sinc({x})", "jnp.deg2rad({x})",
     "jnp.nextafter({x}, jnp.inf)", "jnp.frexp({x})", "jnp.ldexp({x}, jnp.array(-2))", "jnp.nan_to_num({x}, nan=1.0, posinf=3.0)",
-    "special.expm1({x}) / {x}", "special.exprel({x})", "special.sici({x})[0]", "special.multigammaln(2.0 + jnp.abs({x}), 2)",
+    "special.expm1({x}) / {x}", "special.sici({x})[0]", "special.multigammaln(2.0 + jnp.abs({x}), 2)",
     "jnp.cbrt({x})", "{x} ** 0.5", "{x} ** -0.5", "{x} ** 1.5", "jnp.abs({x}) ** {x}", "nn.sparse_plus({x})", "nn.standardize({x})",
 )  # fmt: skip
 _BITS = (

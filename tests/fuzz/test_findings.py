@@ -1,9 +1,13 @@
 """What fuzzers have found, each with what was wrong. All were fixed at their causes; see the laws in rewrites/."""
 
+import pathlib
+
 import numpy as np
 import pytest
 
+from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution.inputs import Split
+from scalify_hlo.passes.pipeline import parse_pipeline
 from tests.fuzz.jax_programs import Argument, Program
 from tests.fuzz.judge import Case, judge
 from tests.support import Rewritten
@@ -60,3 +64,14 @@ def test_f16_functions_that_grow_faster_than_their_operand(line: str) -> None:
     x = np.asarray([9.25, -3.0, 0.01, 1.0], np.float16)
     (result,) = Rewritten.of(text).run([Split(x / np.float16(0.125), np.float32(0.125))])
     assert np.isfinite(result.data).all(), result
+
+
+@pytest.mark.parametrize("part", ["(2)2", "(1)3", "(3)2"])
+def test_devices_grouped_over_a_part_of_an_axis_that_the_mesh_does_not_have(part: str) -> None:
+    """MLIR verifies it; the lookup of the part raised KeyError."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "test/lit/size/device_groups.mlir").read_text()
+    damaged = text.replace('"b"=4', '"b"=2').replace("(2)2", part)
+    for passes in ("scalify", "scalify-size"):
+        module = ir.Module.parse(damaged, context=make_context())
+        parse_pipeline(passes).run(module, [])
+        assert module.operation.verify()
