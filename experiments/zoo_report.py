@@ -63,6 +63,7 @@ def summary(record: dict[str, Any]) -> str:
 
 
 def count_runs(runs: dict[str, Any], counts: dict[str, int]) -> None:
+    """Adds the presets' runs of a task to the counts, by how near to f32 they are or what they failed with."""
     for row in _JUDGED:
         for seed, run in runs.get(row, {}).items():
             counts["runs"] += 1
@@ -91,6 +92,7 @@ def _messages(record: dict[str, Any]) -> set[str]:
 
 
 def cell(runs: dict[str, Any], row: str) -> str:
+    """A row of a task for a table: its distance from f32 or its failure, bold if out of tolerance; "" if not run."""
     seeds = runs.get(row)
     if not seeds:
         return ""
@@ -111,6 +113,7 @@ def cell(runs: dict[str, Any], row: str) -> str:
 
 
 def final_loss(runs: dict[str, Any], row: str, seed: str) -> float | None:
+    """The mean of a run's last losses; None where it failed or was not run."""
     run = runs.get(row, {}).get(seed)
     return run["final_loss"] if run else None
 
