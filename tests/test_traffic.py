@@ -1,0 +1,41 @@
+"""The benchmark of what programs move: its programs lower, and the table in the documentation is that of its record."""
+
+import pathlib
+
+import jax.numpy as jnp
+import pytest
+
+from benchmarks import traffic
+from benchmarks.records import read_json
+
+DOCS = pathlib.Path(__file__).parents[1] / "docs" / "sharding.md"
+NONE = {"moved": {}, "elements": 0, "numbers": 0}
+
+
+def test_the_table_in_the_documentation_is_that_of_the_record() -> None:
+    rows = read_json(traffic.OUT)["programs"]
+    assert rows and set(rows) <= set(traffic.programs())
+    assert traffic.table(rows) in DOCS.read_text()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["decoder under scan, ZeRO-3", "decoder, ZeRO-3 by shard_map", "MLP, data in explicit mode",
+     "nnx, partitioned, 2x4", "linen, logical axes, 2x4", "state-space model, 2x4"],
+)  # fmt: skip
+def test_programs_are_for_eight_devices_in_the_type_that_is_asked_for(name: str) -> None:
+    text = traffic.programs()[name]
+    for dtype, element in ((jnp.float32, "f32"), (jnp.bfloat16, "bf16")):
+        lowered = text(dtype)
+        assert "mhlo.num_partitions = 8" in lowered
+        assert ("bf16" in lowered) == (element == "bf16")
+        assert "sdy.sharding_constraint" in lowered or "sdy.manual_computation" in lowered
+
+
+def test_what_is_beyond_a_limit_is_bold_and_what_is_refused_is_told() -> None:
+    half, whole = ({"moved": {"all-gather f16": size}, "elements": 0, "numbers": 2} for size in (5000, 10000))
+    row = {"original f32": whole, "original bf16": half, "f32": whole, "fp16": whole, "fp8": {"refused": "no"}}
+    line = traffic.table({"decoder, ZeRO-3": row | {"commit": "abc"}}).splitlines()[-1]
+    assert line == "| decoder, ZeRO-3 | 1.000 | **2.000** | refused | 0, 0 | abc |"
+    assert traffic.Traffic(**half).kinds == {"all-gather"} and not traffic.Traffic(**NONE).kinds
+    assert (traffic.limit("decoder, ZeRO-3", "fp8"), traffic.limit("decoder, data", "fp8")) == (0.8, 1.02)
