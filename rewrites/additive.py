@@ -16,7 +16,7 @@ from scalify_hlo.rules.sizing import Operand
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, floor
 from scalify_hlo.size.moments import UNIT, Moments
-from scalify_hlo.size.state import StateSum
+from scalify_hlo.size.state import StateSum, new_states
 from scalify_hlo.types import tensor_info
 
 from .residual_streams import note_stream, scale_of_terms, stream_scale
@@ -74,6 +74,7 @@ def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) ->
     if known.kind == "update":
         r.because("update")
         other = (y if state is x else x) if known.operand is not None else None
+        _note_sign(r, other)
         scale = held_scale(r, state, other)
         bring_together(r, (0, 1), members, scale)
         finish_combined(r, scale, relative(state, scale))
@@ -85,9 +86,16 @@ def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) ->
         entering = ScaledValue(term.data, term.scale, term.moments.times(1 / known.forgets))
     if entering is None:
         return False
+    _note_sign(r, entering)
     r.because("average")
     (_narrow_average if _is_stored_narrow(r) else _wide_average)(r, members, state, entering, known)
     return True
+
+
+def _note_sign(r: OpRewrite, entering: ScaledValue | None) -> None:
+    """Remember of a new state that what entered it is nonnegative: where it is stored in a narrow type."""
+    if entering is not None and entering.moments.nonnegative and r.name == "stablehlo.add":
+        r.rewriter.nonnegative_states.update(new_states(r.value()))
 
 
 def _polynomial(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | None:

@@ -9,7 +9,7 @@ from scalify_hlo.rules.registry import Law, rule
 from scalify_hlo.rules.shapes import placed, to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, round_log2
-from scalify_hlo.types import LARGEST, tensor_info
+from scalify_hlo.types import FLOAT_RANGE, LARGEST, TensorInfo, tensor_info
 
 from .nonlinear import on_values
 
@@ -57,6 +57,8 @@ def convert(r: OpRewrite) -> None:
     if target.is_float or target.is_complex:
         if target.is_narrow and r.info(0).max_exponent > target.max_exponent and not x.indifferent:
             x = _at_unit_scale(r, x)
+            if r.value() in r.rewriter.nonnegative_states:
+                r.set_operand(0, _rounding_to_more_than_zero(r, x, target))
         if target.element in LARGEST and r.info(0).is_float:
             r.result(x.scale, x.moments, data=r.emit.convert(r.operand(0), target.element), indifferent=x.indifferent)
             return r.erase()
@@ -77,6 +79,25 @@ def _at_unit_scale(r: OpRewrite, x: ScaledValue) -> ScaledValue:
     balanced = r.rebalanced(x, exponent)
     r.set_operand(0, balanced.data)
     return balanced
+
+
+def _rounding_to_more_than_zero(r: OpRewrite, x: ScaledValue, target: TensorInfo) -> ir.Value:
+    """Nonnegative data that a narrow type rounds to zero only where they are zero.
+
+    # max(x, min(x / t, t)) is x from t on, t from t^2 on and 0 at 0, t the smallest number of the type
+
+    State is what later steps divide by, and averages m of g and v of g^2 bound m / sqrt(v) while both are held. Where v
+    has vanished and m, of half its range, has not, the next step is as large as 1/epsilon. A v that is too large makes
+    it smaller.
+    """
+    _, least, digits = FLOAT_RANGE[target.element]
+    smallest = 2.0 ** (least - digits)
+    many, floor = (r.emit.splat(x.data, number) for number in (1 / smallest, smallest))
+
+    def create(name: str, *operands: ir.Value) -> ir.Value:
+        return r.emit.create(f"stablehlo.{name}", [x.data.type], operands).results[0]
+
+    return create("maximum", x.data, create("minimum", create("multiply", x.data, many), floor))
 
 
 # --- data movement: a scale with a shape moves like its data ---------------------------------------------------

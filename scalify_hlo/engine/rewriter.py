@@ -64,6 +64,7 @@ class Rewriter:
         self.layouts: list[tuple[int, ir.Operation, ir.Attribute]] = []
         self.laws: dict[ir.Value, Law] = {}  # of results of recognised blocks
         self.state_sums: dict[ir.Value, StateSum] = {}  # sums in which state is updated or averaged
+        self.nonnegative_states: set[ir.Value] = set()  # new ones, to which nonnegative values have been added
         self.polynomials: dict[ir.Value, PolynomialSum] = {}
         self.range_reductions: set[ir.Value] = set()
         self.journals: list[list[ir.Value]] = []

@@ -83,6 +83,7 @@ class Rewriting(Protocol):
     scaled: dict[ir.Value, ScaledValue]
     laws: dict[ir.Value, Law]
     state_sums: dict[ir.Value, StateSum]
+    nonnegative_states: set[ir.Value]
     polynomials: dict[ir.Value, PolynomialSum]
     range_reductions: set[ir.Value]
     sums: list[Sum]

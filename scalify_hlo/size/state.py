@@ -30,6 +30,8 @@ PAIRS = "scalify.state_pairs"
 _ALIASING = "tf.aliasing_output"
 
 _ADDITIVE = ("stablehlo.add", "stablehlo.subtract")
+# What new state goes through before it is returned; of composites those that measure it and set its scale.
+_STORING = ("stablehlo.convert", "stablehlo.composite", "stablehlo.optimization_barrier")
 # Values that are looked at to tell whether what enters an average is made of the state itself.
 _FEW = 16
 
@@ -233,6 +235,17 @@ def state_sums(forms: AffineForms, block: ir.Block) -> dict[ir.Value, StateSum]:
             if value not in found and (known := _of_sum(forms, value, argument, paired=False)) is not None:
                 found[value] = known
     return found
+
+
+def new_states(value: ir.Value) -> Iterator[ir.Value]:
+    """What becomes of a value, rounded or rescaled, that is returned as an argument's or a loop's new value."""
+    for use in value.uses:
+        op = use.owner.operation
+        if op.name in ("func.return", "stablehlo.return"):
+            if use.operand_number in {result for _, result in _pairs_of_block(op.block)}:
+                yield value
+        elif op.name in _STORING and use.operand_number == 0:
+            yield from new_states(op.results[0])
 
 
 def unmark_state(module: ir.Module) -> None:

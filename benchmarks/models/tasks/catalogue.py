@@ -45,6 +45,10 @@ TASKS: dict[str, Task] = {
     "physics": Task("physics-informed, 2nd derivatives", "equinox", "Adam, schedule", "physics_informed"),
     "ppo": Task("PPO, epochs of updates in scans", "flax.linen", "Adam, clipping", "policy_optimisation"),
     "diffusion": Task("diffusion U-Net, typed keys", "flax.linen", "Adam, average of weights", "diffusion"),
+    "s4d": Task("diagonal state space, parallel prefix", "flax.linen", "Adam, clipping", "diagonal_recurrence"),
+    "coupling": Task("flow of couplings", "flax.linen", "AdamW", "coupling_flow"),
+    "splines": Task("network of splines", "jax", "Adam", "spline_network"),
+    "q-learning": Task("double Q-learning, target network", "flax.linen", "Adam, clipping", "value_learning"),
     "recommender": Task("recommender, embedding tables", "jax", "Adagrad, RMSprop", "recommender", held_out=True),
     "gan": Task("GAN", "equinox", "two Adams", "adversarial", held_out=True),
     "lora": Task("LoRA, frozen weights", "jax", "AdamW, schedule", "low_rank_adaptation", held_out=True),
@@ -57,6 +61,9 @@ TASKS: dict[str, Task] = {
         "transformer, scanned layers, remat, accumulation", "jax", "Adafactor", "scanned_transformer", held_out=True
     ),
     "schedule-free": Task("regression, large units", "flax.nnx", "schedule-free AdamW", "schedule_free", held_out=True),
+    "metric": Task("metric learning, triplets", "jax", "momentum, schedule", "metric_learning", held_out=True),
+    "density": Task("mixture density", "jax", "Adam", "mixture_density", held_out=True),
+    "counts": Task("counts, negative binomial", "jax", "Adam", "count_regression", held_out=True),
 }  # fmt: skip
 
 
