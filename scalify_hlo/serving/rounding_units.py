@@ -162,8 +162,10 @@ def _rounded(value: ir.Value, switch: ir.Value, factor: Array) -> ir.Value:
     divisor = None
     if not (factor == 1).all():
         kept = [d for d, n in enumerate(factor.shape) if n != 1]
-        numbers = ir.DenseElementsAttr.get(np.ascontiguousarray(factor.reshape([factor.shape[d] for d in kept])))
-        small = emit.op("constant", numbers.type, value=numbers)
+        shape = [factor.shape[d] for d in kept]  # np.ascontiguousarray makes one dimension of none
+        type_ = emit.tensor_type(shape, "f32")
+        numbers = ir.DenseElementsAttr.get(np.ascontiguousarray(factor.reshape(shape), np.float32), type=type_)
+        small = emit.op("constant", type_, value=numbers)
         divisor = emit.op("broadcast_in_dim", wide.type, small, broadcast_dimensions=ir.DenseI64ArrayAttr.get(kept))
     data = wide if divisor is None else emit.op("divide", wide.type, wide, divisor)
     scalar = emit.tensor_type((), "f32")

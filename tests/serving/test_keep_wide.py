@@ -99,6 +99,17 @@ def test_a_budget_of_error_is_met_with_no_more_than_needed(budget: float, tmp_pa
     assert error(module, served(module, calibration, tmp_path), batches) > budget
 
 
+@pytest.mark.parametrize("channels", ["none", "all"])
+def test_operands_are_rounded_at_their_calibrated_scales(channels: Any, tmp_path: pathlib.Path) -> None:
+    module, calibration, batches = calibrated()
+    calibration.channels = channels
+    calibration.arguments(batches)
+    calibration.scales.operands = {"0.lhs": 2.0**-11, "2.lhs": 16.0}  # the first saturates
+    kept = keep_wide(calibration, batches, Budget(error=0.9))
+    found = error(module, served(module, calibration, tmp_path), batches)
+    assert not kept.units and abs(found - kept.before) < 0.02 * found
+
+
 def test_agreement_comes_within_a_hundredth_of_bf16_s(tmp_path: pathlib.Path) -> None:
     module, calibration, batches = calibrated()
     kept = keep_wide(calibration, batches)
