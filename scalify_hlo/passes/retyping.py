@@ -59,7 +59,8 @@ class Retyper(OperationRetyper):
     def operation(self, op: ir.Operation) -> None:
         """Choose the types of one operation, set them, and hold its results."""
         name = op.name
-        if not len(op.regions) and not self._in_update(op) and self.exact.note_derived(op, self.held):
+        plain = not len(op.regions) or name in kinds.REDUCTIONS  # what has other regions notes their operations
+        if plain and not self._in_update(op) and self.exact.note_derived(op, self.held):
             self.keep.update(op.results)
         if name == "stablehlo.constant":
             self._constant(op)
