@@ -28,6 +28,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.io.depth import deep_programs
 from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
 from scalify_hlo.module.chlo_composites import to_composites, to_operations
+from scalify_hlo.module.clips import write_as_clamps
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.size.affine import AffineForms
@@ -109,6 +110,8 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         has_composites = to_operations(survey.chlo_functions)
         has_layouts = fold_layouts(module)
         inline_calls(module)
+        if survey.minima:
+            write_as_clamps(module)
         if options.statistics == "f32" and survey.narrow:
             widen_statistics(module)
         # Of the functions that are left.

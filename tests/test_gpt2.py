@@ -18,6 +18,7 @@ from scalify_hlo.execution.modules import as_module
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.xla import compile as compile_for_cpu
 from scalify_hlo.passes.auto_rescale import AutoRescale
+from scalify_hlo.passes.normal_form import NormalForm
 
 TINY = gpt2.GPT2Config(layers=1, width=16, heads=2, context=8, vocabulary=32)
 BATCH = 2
@@ -140,7 +141,10 @@ def test_scale_arithmetic_is_at_most_15_percent_of_the_program(layers: int) -> N
     before = exported_step(dataclasses.replace(TINY, layers=layers))
     # Bringing scales into vectors and out of them is no arithmetic, and two kernels (tests/aot/test_cost_counts.py).
     after = rewrite_module(before, ScalifyOptions(vector_scales=False))
-    original, rewritten = count_operations(before), count_operations(after)
+    # Bodies of functions are written out where they are called before anything is counted, as XLA does it.
+    module = as_module(before)
+    NormalForm().apply(module, [])
+    original, rewritten = count_operations(module), count_operations(after)
     assert rewritten.scalars - original.scalars <= 0.15 * original.total
 
 

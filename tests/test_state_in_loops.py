@@ -96,7 +96,8 @@ def test_scales_of_state_are_bounded(
 ) -> None:
     """Random recurrences, each called with its own results: estimates never move the scales of parameters again.
 
-    In `fp16` scales follow what is measured, within the window that it leaves (`budget.STATE_NEAR`).
+    In `fp16` scales follow what is measured, and data stay where f16, which weights are multiplied in, has normal
+    numbers for elements 2^6 smaller: a loop holds state in f32 at the scale that it entered with.
     """
     rng = np.random.default_rng(0)
     step = _training(rule, slope, depth, nested)
@@ -113,7 +114,7 @@ def test_scales_of_state_are_bounded(
         if precision == "fp16":
             for k, w in state[0].items():
                 size = float(np.log2(np.sqrt(np.mean(np.square(np.asarray(w.data, np.float64))))))
-                assert -budget.STATE_NEAR <= size <= budget.STATE_NEAR + 1, (k, size)
+                assert -8 <= size <= budget.STATE_NEAR + 1, (k, size)
     if precision != "fp16":
         assert scales[-1] == scales[1], (scales[0], scales[1], scales[-1])
     for k, w in expected[0].items():

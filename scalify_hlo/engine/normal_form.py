@@ -12,15 +12,17 @@ from collections.abc import Iterable
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.inlining import inline_calls
+from scalify_hlo.module.clips import write_as_clamps
 from scalify_hlo.types import tensor_info
 
 SQUARE = "chlo.square"
 
 
 def to_normal_form(module: ir.Module) -> None:
-    """Write squares as products and private functions where they are called, in place."""
+    """Write squares as products, private functions where they are called, and minima of maxima as clamps, in place."""
     write_as_products([op for op in walk(module.operation) if op.name == SQUARE])
     inline_calls(module)
+    write_as_clamps(module)
 
 
 def write_as_products(squares: Iterable[ir.Operation]) -> None:

@@ -25,12 +25,14 @@ class Survey:
     scatters: there is a scatter.
     several_devices: there is per-device code, or an operation between devices.
     squares: operations that the normal form has not (see scalify_hlo.engine.normal_form).
+    minima: there is a minimum, which may be half of a clip.
     chlo_functions: composites that it has not (see scalify_hlo.module.chlo_composites).
     """
 
     narrow: bool = False
     scatters: bool = False
     several_devices: bool = False
+    minima: bool = False
     squares: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     chlo_functions: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
 
@@ -47,6 +49,8 @@ class Survey:
         name = op.name
         if name == SQUARE:
             self.squares.append(op)
+        elif name == "stablehlo.minimum":
+            self.minima = True
         if name in _FOLLOWING:
             return
         if not self.narrow:

@@ -11,7 +11,8 @@ from scalify_hlo.passes.base import Pass
 
 @dataclasses.dataclass(frozen=True)
 class NormalForm(Pass):
-    """Write squares as products, and private functions that are small or called once where they are called."""
+    """Write squares as products, private functions that are small or called once where they are called, and
+    minima of maxima as clamps."""
 
     name: ClassVar[str] = "scalify-normal-form"
 

@@ -67,7 +67,8 @@ class StateRescale(Pass):
                 kind = "parameters" if argument in update.parameters else "moments"
                 info = tensor_info(last.operands[result].type)
                 if kind in self.kinds and info.is_static and info.size:
-                    leaving, i = (last, result) if due is not None else _where_updated(calls, last, result)
+                    in_loops = kind == "parameters" and due is None
+                    leaving, i = _where_updated(calls, last, result) if in_loops else (last, result)
                     leaving.operands[i] = _rebased(module, leaving.operands[i], kind, due)
             erase_dead(module)
             merge_equal(module)
@@ -77,7 +78,8 @@ def _where_updated(calls: CallGraph, last: ir.Operation, index: int) -> tuple[ir
     """The terminator, and which of its operands, that a state leaves a step with.
 
     last, index: the same of the public function. Each iteration of a loop of updates is a step: what it leaves enters
-    the next one, in the type that state is stored in.
+    the next one, in the type that state is stored in. For parameters: an average takes the size of its newest term in
+    each iteration, and would keep that of the zeros that it enters as, if a measured scale hid the term.
     """
     found = last, index
     while (op := defining_op(last.operands[index])) is not None:

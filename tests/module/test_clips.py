@@ -1,0 +1,71 @@
+"""Clips that are written as two operations have the scale of clips that are written as one."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import scalify_hlo
+from scalify_hlo import rewrite_module
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.module.clips import write_as_clamps
+
+
+def _clip(x: jax.Array) -> jax.Array:
+    return jnp.clip(x * 1e6, -1, 1)
+
+
+def _clamp(x: jax.Array) -> jax.Array:
+    return jax.lax.clamp(-1.0, x * 1e6, 1.0)
+
+
+def _other_order(x: jax.Array) -> jax.Array:
+    return jnp.minimum(jnp.maximum(-1.0, x * 1e6), 1.0)
+
+
+def _computed_bound(x: jax.Array) -> jax.Array:
+    bound = jnp.sum(jnp.zeros_like(x)) + 1
+    return jnp.clip(x * 1e6, -bound, bound)
+
+
+@pytest.mark.parametrize("fun", [_clip, _clamp, _other_order, _computed_bound])
+@pytest.mark.parametrize("precision", [None, "fp16"])
+def test_what_a_clip_bounds_has_the_scale_of_the_bound(fun: Callable[..., jax.Array], precision: str | None) -> None:
+    """Data of 2^-20 were left beside the scale of what was clipped, as ADOPT clips a gradient over a small root."""
+    x = np.array([-3.0, -0.5, 0.0, 2.0, np.nan], np.float32)
+    found = scalify_hlo.scalify(fun, precision=precision)(scalify_hlo.as_scaled_array(x))
+    np.testing.assert_array_equal(np.asarray(found), [-1, -1, 0, 1, np.nan])
+    assert 2**-4 <= float(found.scale) <= 2**4
+
+
+_PAIR = """func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> {results} {{
+  %low = stablehlo.constant dense<{low}> : tensor<4xf32>
+  %high = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %above = stablehlo.maximum %x, {bound} : tensor<4xf32>
+  %r = stablehlo.minimum %above, %high : tensor<4xf32>
+  return {returned}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "low", "more"),
+    [("%low", "0xFF800000", False), ("%y", "-1.0", False), ("%low", "-1.0", True)],
+    ids=["no bound", "a tensor", "read elsewhere"],
+)
+def test_other_minima_stay(bound: str, low: str, more: bool) -> None:
+    returned, results = ("%r, %above", "(tensor<4xf32>, tensor<4xf32>)") if more else ("%r", "tensor<4xf32>")
+    types = ", ".join(["tensor<4xf32>"] * (1 + more))
+    text = _PAIR.format(bound=bound, low=low, returned=f"{returned} : {types}", results=results)
+    with make_context():
+        module = ir.Module.parse(text)
+        before = str(module)
+        write_as_clamps(module)
+        assert str(module) == before
+
+
+def test_a_ratio_within_bounds_beside_one_has_their_scale() -> None:
+    """As PPO's: neither bound is on the other side of 0."""
+    text = jax.jit(lambda x: jnp.clip(x, 0.8, 1.2)).lower(jax.ShapeDtypeStruct((4,), jnp.float16)).as_text()
+    assert "stablehlo.clamp" in rewrite_module(text)
