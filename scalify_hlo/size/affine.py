@@ -72,7 +72,7 @@ class AffineForms:
             for source, power in inner.items():
                 form[source] = form.get(source, ZERO) + coefficient * power
         form = {source: c for source, c in form.items() if c.terms}
-        if len(form) > _MOST_SOURCES or any(c.is_large for c in form.values()):
+        if len(form) > _MOST_SOURCES or any(c.is_large for c in form.values()) or _is_bounded_source(value, form):
             return {value: ONE}
         return form
 
@@ -105,7 +105,7 @@ class AffineForms:
             case "stablehlo.select":
                 chosen = Polynomial.atom(("where", operands[0]))
                 return [(chosen, operands[1]), (ONE + chosen.times(-1), operands[2])]
-            case "stablehlo.clamp":  # bounds leave the size of what is within them
+            case "stablehlo.clamp":  # bounds leave the size of what is within them, state above all
                 return [(ONE, operands[1])]
             case "stablehlo.maximum" | "stablehlo.minimum":
                 bounds = [self.scalar(operand) is not None for operand in operands]
@@ -211,6 +211,17 @@ class AffineForms:
             return None
         power = ONE if coefficient.number == 1 else Polynomial.atom(("iterated", value))
         return [(power, op.operands[index]), (ONE, value)]
+
+
+def _is_bounded_source(value: ir.Value, form: Form) -> bool:
+    """Whether a value is a multiple of one computed source that a clamp bounds, so that it has the bound's size.
+
+    # clamp(-c, g / eps, c) is of size c, however large g / eps is
+    """
+    op = defining_op(value)
+    if op is None or op.name != "stablehlo.clamp" or len(form) != 1:
+        return False
+    return isinstance(next(iter(form)), ir.OpResult)
 
 
 def _inverse(x: Polynomial) -> Polynomial:

@@ -69,3 +69,17 @@ def test_a_ratio_within_bounds_beside_one_has_their_scale() -> None:
     """As PPO's: neither bound is on the other side of 0."""
     text = jax.jit(lambda x: jnp.clip(x, 0.8, 1.2)).lower(jax.ShapeDtypeStruct((4,), jnp.float16)).as_text()
     assert "stablehlo.clamp" in rewrite_module(text)
+
+
+def test_what_a_clip_bounds_is_a_term_of_the_bound_s_size() -> None:
+    """A sum takes the scale of its terms: of ADOPT's average of clipped quotients it was that of the quotients."""
+
+    def average(m: jax.Array, g: jax.Array, root: jax.Array, count: jax.Array) -> jax.Array:
+        bound, rate = count**0.25, jnp.where(count > 0, 0.9, 1.0)
+        return rate * m + (1 - rate) * jnp.clip(g / jnp.maximum(root, 1e-6), -bound, bound)
+
+    arguments = [np.zeros(4, np.float32), np.full(4, 0.5, np.float32), np.zeros(4, np.float32)]
+    given = scalify_hlo.as_scaled_array(arguments)
+    found = scalify_hlo.scalify(average)(*given, np.int32(1))
+    np.testing.assert_allclose(np.asarray(found), 0.1, rtol=1e-5)
+    assert float(found.scale) <= 2**4

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.passes.partial_sums import PartialSums
@@ -40,7 +40,7 @@ def test_products_are_summed_apart_where_devices_have_equal_parts(contracted: st
 @pytest.mark.parametrize("cut", [(None, "i"), (None, None, "i")])
 def test_gradients_of_layers_under_scan_are_summed_as_they_are_rounded(cut: tuple[Any, ...]) -> None:
     """The layouts that XLA finds: what a loop saves is laid out as it was in the loop."""
-    mesh = AbstractMesh((8,), ("i",))
+    mesh = AbstractMesh((8,), ("i",), axis_types=(AxisType.Auto,))
     rows = NamedSharding(mesh, PartitionSpec("i"))
 
     def step(w: jax.Array, x: jax.Array) -> jax.Array:

@@ -115,6 +115,8 @@ def _both_bounds(v: View) -> tuple[Size, Size] | None:
 @law("clamp")
 def clamp(v: View) -> Size:
     low, x, high = v.sizes
+    if low.splat is None and high.splat is None:
+        return smaller(v, x, _larger((low, high)))
     if low.splat is None or high.splat is None or not low.splat <= 0 <= high.splat:
         return x
     bound = max(-low.splat, high.splat)
