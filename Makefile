@@ -58,4 +58,4 @@ dist: $(INSTALLED) ## Build the wheel and the source distribution in dist
 
 .PHONY: clean
 clean: ## Remove the virtual environment and what builds leave behind
-	rm -rf $(VENV) build dist docs/_build docs/_generated *.egg-info demo_output
+	rm -rf $(VENV) build dist docs/_build docs/_generated docs/jupyter_execute *.egg-info demo_output

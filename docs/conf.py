@@ -27,7 +27,7 @@ intersphinx_mapping: dict[str, tuple[str, None]] = {}
 
 html_theme = "furo"
 html_title = "scalify_hlo"
-exclude_patterns = ["_build", "_generated"]
+exclude_patterns = ["jupyter_execute", "_build", "_generated"]
 suppress_warnings = ["misc.highlighting_failure"]  # MLIR has no lexer
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
