@@ -13,15 +13,12 @@ from typing import Any
 
 import click
 
-from benchmarks.records import environment, read_json, write_json
 from experiments.chosen import chosen
-from experiments.zoo import run
+from experiments.zoo import trained, write_into_document
 from experiments.zoo_report import cell, count_runs, final_loss
 from experiments.zoo_run import ROWS as ALL_ROWS
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-_DOCUMENT = _ROOT / "docs" / "experiments.md"
-_BEGIN, _END = "<!-- optimisers: begin -->", "<!-- optimisers: end -->"
 MODELS = ("regression", "images", "recurrence")
 ROWS = ("f32", "noise", "fp16", "fp16-state", "fp8", "fp8-fp16-state")
 
@@ -52,27 +49,12 @@ def main(
     from benchmarks.models.tasks.optimisers import OPTIMISERS  # needs optax, which reading a file of results does not
 
     optimisers = chosen(OPTIMISERS)(None, None, names) or list(OPTIMISERS)
-    record: dict[str, Any] = {"steps": steps, "environment": environment(), "runs": {}}
-    earlier = read_json(out)
-    if earlier:
-        if earlier["steps"] != steps:
-            raise click.UsageError(f"{out} has runs of {earlier['steps']} steps, not {steps}; give another --out")
-        record["runs"] = earlier["runs"]
-    for model in models:
-        for optimiser in optimisers:
-            task = f"{model}/{optimiser}"
-            found = record["runs"].setdefault(task, {})
-            missing = [row for row in rows if fresh or any(seed not in found.get(row, {}) for seed in seeds.split(","))]
-            for result in run(task, missing, seeds.split(","), steps, limit):
-                click.echo(f"{task}: {result}", err=True)
-                found.setdefault(result.pop("row"), {})[str(result.pop("seed"))] = result
-                write_json(out, record)
+    tasks = [f"{model}/{optimiser}" for model in models for optimiser in optimisers]
+    record = trained(tasks, rows, seeds.split(","), steps, limit, out, fresh=fresh)
     text = f"{table(record, list(OPTIMISERS))}\n\n{summary(record)}"
     click.echo(f"\n{text}")
     if document:
-        before, rest = _DOCUMENT.read_text().split(_BEGIN)
-        _, after = rest.split(_END)
-        _DOCUMENT.write_text(f"{before}{_BEGIN}\n\n{text}\n\n{_END}{after}")
+        write_into_document("optimisers", text)
 
 
 def table(record: dict[str, Any], optimisers: list[str]) -> str:

@@ -15,7 +15,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -28,7 +28,6 @@ from experiments.zoo_run import ROWS
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _DOCUMENT = _ROOT / "docs" / "experiments.md"
-_BEGIN, _END = "<!-- zoo: begin -->", "<!-- zoo: end -->"
 
 
 @click.command("zoo", help=__doc__)
@@ -50,6 +49,20 @@ def main(
     fresh: bool,
     document: bool,
 ) -> None:
+    record = trained(tasks, rows, seeds.split(","), steps, limit, out, fresh=fresh)
+    text = f"{table(record)}\n\n{summary(record)}"
+    click.echo(f"\n{text}")
+    if document:
+        write_into_document("zoo", text)
+
+
+def trained(
+    tasks: Iterable[str], rows: list[str], seeds: list[str], steps: int, limit: float, out: pathlib.Path, *, fresh: bool
+) -> dict[str, Any]:
+    """The record of a file of results, with the rows of the tasks that it has not, or all if `fresh`, trained.
+
+    It is written after each run. Raises click.UsageError if the file is of runs of another length.
+    """
     record: dict[str, Any] = {"steps": steps, "environment": environment(), "runs": {}}
     earlier = read_json(out)
     if earlier:
@@ -58,17 +71,20 @@ def main(
         record["runs"] = earlier["runs"]
     for task in tasks:
         found = record["runs"].setdefault(task, {})
-        missing = [row for row in rows if fresh or any(seed not in found.get(row, {}) for seed in seeds.split(","))]
-        for result in run(task, missing, seeds.split(","), steps, limit):
+        missing = [row for row in rows if fresh or any(seed not in found.get(row, {}) for seed in seeds)]
+        for result in run(task, missing, seeds, steps, limit):
             click.echo(f"{task}: {result}", err=True)
             found.setdefault(result.pop("row"), {})[str(result.pop("seed"))] = result
             write_json(out, record)
-    click.echo(f"\n{table(record)}\n\n{summary(record)}")
-    if document:
-        text = _DOCUMENT.read_text()
-        before, rest = text.split(_BEGIN)
-        _, after = rest.split(_END)
-        _DOCUMENT.write_text(f"{before}{_BEGIN}\n\n{table(record)}\n\n{summary(record)}\n\n{_END}{after}")
+    return record
+
+
+def write_into_document(name: str, text: str) -> None:
+    """Put a text between the marks of a name in docs/experiments.md."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, rest = _DOCUMENT.read_text().split(begin)
+    _, after = rest.split(end)
+    _DOCUMENT.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")
 
 
 def run(task: str, rows: list[str], seeds: list[str], steps: int, limit: float) -> Iterator[dict[str, Any]]:

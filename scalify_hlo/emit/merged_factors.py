@@ -12,7 +12,7 @@ import math
 
 from scalify_hlo.analysis.calls import defining_op, only_reader, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import constant_behind, splat, splat_number
 from scalify_hlo.types import tensor_info
 
 _MULTIPLY, _CONVERT = "stablehlo.multiply", "stablehlo.convert"
@@ -34,7 +34,8 @@ def merge_factors(module: ir.Module) -> None:
         if number == 1.0:
             product.results[0].replace_all_uses_with(product.operands[first.data])
         else:
-            product.operands[1 - first.data] = _splat(number, product)
+            with ir.InsertionPoint(product), product.location:
+                product.operands[1 - first.data] = splat(product.results[0].type, number)
         op.results[0].replace_all_uses_with(op.operands[second.data])
         op.erase()
 
@@ -56,14 +57,6 @@ def _factor(op: ir.Operation) -> _Factor | None:
         if number is not None and 0 < number < math.inf and math.frexp(number)[0] == 0.5:
             return _Factor(float(number), 1 - index)
     return None
-
-
-def _splat(number: float, product: ir.Operation) -> ir.Value:
-    """A constant of a product's type before it."""
-    type_ = product.results[0].type
-    with ir.InsertionPoint(product), product.location:
-        value = ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(ir.ShapedType(type_).element_type, number))
-        return ir.Operation.create("stablehlo.constant", [type_], [], {"value": value}).results[0]
 
 
 def _product_behind(value: ir.Value) -> ir.Operation | None:

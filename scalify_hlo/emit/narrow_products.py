@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable
 
 from scalify_hlo.analysis.calls import only_reader
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import splat
 from scalify_hlo.module.identity import identity
 from scalify_hlo.types import TensorInfo, tensor_info
 
@@ -69,10 +70,7 @@ def _narrow(product: Product) -> None:
     result = op.results[0]
     if factor is not None:
         with ir.InsertionPoint(rounding), rounding.location:
-            number = ir.FloatAttr.get(ir.RankedTensorType(target).element_type, factor)
-            splat = ir.DenseElementsAttr.get_splat(target, number)
-            constant = ir.Operation.create("stablehlo.constant", [target], [], {"value": splat}).results[0]
-            result = ir.Operation.create("stablehlo.multiply", [target], [result, constant]).results[0]
+            result = ir.Operation.create("stablehlo.multiply", [target], [result, splat(target, factor)]).results[0]
     rounding.results[0].replace_all_uses_with(result)
     rounding.erase()
     if multiply is not None:

@@ -74,6 +74,12 @@ def splat_number(constant: ir.Operation) -> float | int | None:
     return number if isinstance(number, int | float) else None
 
 
+def splat(type_: ir.Type, number: float) -> ir.Value:
+    """A new float constant whose elements are all `number`. Needs a current insertion point and location."""
+    value = ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(ir.ShapedType(type_).element_type, number))
+    return ir.Operation.create(CONSTANT, [type_], [], {"value": value}).results[0]
+
+
 def read_dense(constant: ir.Operation) -> Constant:
     """A constant's numbers; complex and quantised ones are not read."""
     number, dense = splat_number(constant), dense_value(constant)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import splat as splat
 from scalify_hlo.types import tensor_info
 
 
@@ -27,12 +28,6 @@ def convert(value: ir.Value, element: str) -> ir.Value:
     if tensor_info(value.type).element == element:
         return value
     return op("convert", with_element(value.type, element), value)
-
-
-def splat(type_: ir.Type, number: float) -> ir.Value:
-    """A float constant whose elements are all `number`."""
-    attribute = ir.FloatAttr.get(ir.RankedTensorType(type_).element_type, number)
-    return op("constant", type_, value=ir.DenseElementsAttr.get_splat(type_, attribute))
 
 
 def integer_splat(type_: ir.Type, number: int) -> ir.Value:
