@@ -9,6 +9,11 @@ so the parts are kept apart (Shardy's unreduced axes) up to where they have fewe
 products that are added up. In f16 the parts are divided by the number of terms first, and the sum is multiplied by it:
 whatever the devices hold, no partial sum is larger than the largest of them. What is rounded to FP8 next is summed in
 f16: parts beyond its range are held at its largest number, which is beyond that of FP8.
+
+Gradients that no operation rounds (those of biases, of weights that several layers use, of what a loop adds up) are
+rounded for their sum, to the type that the policy has for sums, as those are that a program sums itself. Their data are
+of unit size there: they are summed before scales that are known at run time multiply them. Statistics (means,
+variances, sums of exponentials), which are read along the rows that they are of, are summed as they are.
 """
 
 import dataclasses
@@ -23,6 +28,7 @@ from scalify_hlo.module.carriers import constrain, fold_layouts, lay_out, unfold
 from scalify_hlo.module.constants import splat_number
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.propagation import Axes, Propagated, propagate
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.device_sums import BYTES, PRODUCT, REDUCTION, SOURCES, device_sum, is_sum, without
@@ -30,6 +36,9 @@ from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 _UNARY = ("stablehlo.transpose", "stablehlo.negate", "stablehlo.convert")
 _SUMS = ("stablehlo.add", "stablehlo.subtract")
+_SCALINGS = ("stablehlo.multiply", "stablehlo.divide")
+_ROWS = "stablehlo.broadcast_in_dim"
+_KEEPS_ELEMENTS = names(Trait.ELEMENTWISE) | {"stablehlo.reshape", "stablehlo.transpose", "sdy.sharding_constraint"}
 
 
 @dataclasses.dataclass(eq=False)
@@ -44,6 +53,8 @@ class _Part:
     operands: tuple[Axes, ...] = ()  # how those of such an operation are cut
     read: bool = False  # by a part that is computed of it
     summed_as: str = ""  # the type that it is rounded to for its sum; empty: its own
+    held: bool = False  # within the range of that type: it is rounded to FP8 next
+    rescaled: bool = False  # by scales of run time: no longer of unit size
 
     @property
     def size(self) -> int:
@@ -82,6 +93,8 @@ class PartialSums(Pass):
 
     # No sum over devices in a narrower type: f32, bf16 or f16. Empty: in the one that the program rounds to.
     reductions: str = ""
+    # The type that gradients in f32 are rounded to for their sum: bf16 or f16. Empty: they are summed in f32.
+    gradients: str = ""
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Adds constraints in place."""
@@ -93,7 +106,7 @@ class PartialSums(Pass):
                 return
             fold_layouts(module)
             sums = 0
-            parts = _parts(module, known, self.reductions)
+            parts = _parts(module, known, self.reductions, self.gradients)
             for root in [part for part in parts if not part.read]:
                 for end in _cheapest(root)[1]:
                     if _is_worth_it(end):
@@ -107,7 +120,7 @@ class PartialSums(Pass):
             remarks.append(Diagnostic(message, "", "remark"))
 
 
-def _parts(module: ir.Module, known: Propagated, reductions: str) -> list[_Part]:
+def _parts(module: ir.Module, known: Propagated, reductions: str, gradients: str) -> list[_Part]:
     """The values of which devices have parts, in program order."""
     narrowest = BYTES.get(reductions, 2)
     parts: dict[ir.Value, _Part] = {}
@@ -118,7 +131,9 @@ def _parts(module: ir.Module, known: Propagated, reductions: str) -> list[_Part]
         found = _computed(op, parts, layout.results[0], narrowest) or _source(op, known, layout.results[0])
         if found is not None:
             if narrowest == 2 and found.element == "f32" and not found.rounded and _becomes_fp8(found.value):
-                found.summed_as = reductions or "f16"
+                found.summed_as, found.held = reductions or "f16", True
+            elif gradients and found.element == "f32" and not found.rescaled and not _is_statistic(found.value):
+                found.summed_as = gradients
             parts[found.value] = found
             for part in found.inputs:
                 part.read = True
@@ -141,6 +156,9 @@ def _computed(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narr
     if BYTES.get(element, 0) < narrowest:
         return None
     found = _Part(op.results[0], layout, inputs[0].axes, inputs)
+    # A sum of terms has a scale of its own again, the largest of theirs.
+    by_run_time = op.name in _SCALINGS and not any(_is_constant(operand) for operand in op.operands)
+    found.rescaled = op.name not in _SUMS and (by_run_time or any(part.rescaled for part in inputs))
     if op.name in _UNARY:
         return found
     if op.name == "stablehlo.reshape":
@@ -174,6 +192,25 @@ def _becomes_fp8(value: ir.Value) -> bool:
     return bool(readers) and all(
         op.name == "stablehlo.convert" and tensor_info(op.results[0].type).element.startswith("f8") for op in readers
     )
+
+
+def _is_statistic(value: ir.Value) -> bool:
+    """Whether a value, or what is computed of each of its elements, is repeated along rows."""
+    size, seen, left = tensor_info(value.type).size, {value}, [value]
+    while left:
+        for use in left.pop().uses:
+            op = use.owner.operation
+            if op.name == _ROWS and tensor_info(op.results[0].type).size > size:
+                return True
+            if op.name in _KEEPS_ELEMENTS or op.name == _ROWS:
+                left += [result for result in op.results if result not in seen]
+                seen.update(op.results)
+    return False
+
+
+def _is_constant(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and op.name == "stablehlo.constant"
 
 
 def _is_number(value: ir.Value) -> bool:
@@ -239,17 +276,18 @@ def _sum(end: _Part, known: Propagated) -> None:
 
 
 def _narrowed(end: _Part, exponent: int, known: Propagated, ip: ir.InsertionPoint) -> ir.Value:
-    """Parts in the type that they are summed in, held within its range."""
+    """Parts in the type that they are summed in, held within its range where they are to be."""
     apart = known.sharding(without(end.layout, end.axes), sorted(end.axes))
     with ip:
         values = [end.value]
-        if exponent:
+        if exponent and not end.rounded:
             values.append(_times(values[-1], -exponent))
-        number = emit.tensor_type((), end.element)
-        largest_exponent, _, digits = FLOAT_RANGE[end.summed_as]
-        largest = (2 - 2.0**-digits) * 2.0**largest_exponent
-        bounds = emit.splat(number, -largest), emit.splat(number, largest)
-        values.append(emit.op("clamp", end.value.type, bounds[0], values[-1], bounds[1]))
+        if end.held:
+            number = emit.tensor_type((), end.element)
+            largest_exponent, _, digits = FLOAT_RANGE[end.summed_as]
+            largest = (2 - 2.0**-digits) * 2.0**largest_exponent
+            bounds = emit.splat(number, -largest), emit.splat(number, largest)
+            values.append(emit.op("clamp", end.value.type, bounds[0], values[-1], bounds[1]))
         values.append(emit.convert(values[-1], end.summed_as))
     for value in values[1:]:
         lay_out(value.owner.operation, apart)

@@ -77,7 +77,12 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
     chosen = None if precision is None else parse_precision(precision)
     if chosen is None:
         return (NarrowGathers(), PartialSums())
-    passes = (NarrowGathers(gathers=chosen.gathers), PartialSums(reductions=chosen.reductions))
+    sums = chosen.reductions or chosen.compute
+    gradients = "" if sums == "f32" else sums
+    passes = (
+        NarrowGathers(gathers=chosen.gathers),
+        PartialSums(reductions=chosen.reductions, gradients=gradients),
+    )
     if not chosen.fp8_products:
         return passes
     return (*passes, *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()), FP8Results())

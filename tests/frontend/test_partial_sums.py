@@ -119,14 +119,43 @@ def test_gradients_of_embeddings_and_biases(precision, tolerance):
                              out_shardings=specs)
         if spec == P():
             text = sharded.lower(state, tokens).as_text()
-            assert 'unreduced={{"i"}}> : tensor<64x32xf16>' in text
-            # fp16 does not round a bias's gradient.
-            assert ('unreduced={{"i"}}> : tensor<16xf16>' in text) == ({precision!r} == "fp8")
+            for shape in ("64x32", "16"):
+                assert 'unreduced={{"i"}}> : tensor<' + shape + 'xf16>' in text
         got = sharded(state, tokens)
         for name in p:
             change = np.asarray(expected[name], np.float64) - p[name]
             error = np.asarray(got[name], np.float64) - np.asarray(expected[name], np.float64)
             assert np.sqrt(np.mean(error**2)) <= {tolerance} * np.sqrt(np.mean(change**2)), name
+    """)
+
+
+@pytest.mark.parametrize("size", ["1", "2.0**-30", "2.0**30"])
+def test_gradients_that_are_not_rounded_are_rounded_for_their_sum(size):
+    """A bias, a weight that two layers use, and one that a loop adds up; `reductions=f32` leaves them wide."""
+    run(f"""
+    rng = np.random.default_rng(0)
+    normal = lambda *shape: np.float32(rng.standard_normal(shape))
+    def step(p, x):
+        def loss(p):
+            h = jnp.tanh(jnp.tanh(x @ p["w"] + p["b"]) @ p["w"])
+            body = lambda c, _: (jnp.tanh(c * jnp.exp(p["a"])), None)
+            return {size} * jnp.mean((jax.lax.scan(body, h, length=3)[0]) ** 2)
+        return jax.grad(loss)(p)
+    p = {{"w": normal(32, 32) / 5, "b": normal(32), "a": normal(4, 8) / 9}}
+    p["a"] = p["a"].reshape(32)
+    x = normal(256, 32)
+    expected = jax.jit(step)(p, x)
+    for precision, element in (("fp16", "f16"), ("bf16", "bf16"), ("fp16 reductions=f32", "f32")):
+        cut, whole = NamedSharding(mesh, P("i")), NamedSharding(mesh, P())
+        sharded = sc.scalify(step, precision=precision, in_shardings=(whole, cut), out_shardings=whole)
+        arguments = sc.as_scaled_array((p, x))
+        text = sharded.lower(*arguments).as_text()
+        assert ('unreduced={{"i"}}> : tensor<32x' + element + '>' in text) == (element != "f32"), precision
+        got = sharded(*arguments)
+        for name in p:
+            want = np.asarray(expected[name], np.float64)
+            error = np.asarray(got[name], np.float64) - want
+            assert np.sqrt(np.mean(error**2)) <= 2e-2 * np.sqrt(np.mean(want**2)), (precision, name)
     """)
 
 
