@@ -3,13 +3,18 @@
 A mutant is a file with one small fault: a comparison, a sign or a condition turned round, a number one larger, a part
 of a condition left out. The tests closest to the file run with it (a finder of modules gives it to them: no file
 changes), and a mutant that they pass is a survivor, which is printed with its line. Snapshots are not among them.
-The exit status is 1 if there are survivors. Without files: all of rewrites/, scalify_hlo/engine and scalify_hlo/size.
+The exit status is 1 if there are survivors. Without files: all of rewrites/, scalify_hlo/engine, scalify_hlo/passes and
+scalify_hlo/size.
+
+With --reached FILE some of the tests that reach a mutant's line run first, the others only if those pass. Which
+tests reach which line is recorded in that file when it does not exist: that takes as long as all tests twice.
 """
 
 import ast
 import dataclasses
 import importlib.abc
 import importlib.machinery
+import json
 import os
 import pathlib
 import random
@@ -17,12 +22,17 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 _VARIABLE = "SCALIFY_MUTANT"
+_RECORD = "SCALIFY_REACHED"
 _SECONDS = 300
+# How many of the tests that reach a line run first.
+_FIRST = 40
 _OPS = ["tests/ops/test_branches_and_bounds.py", "tests/ops/test_rules.py", "tests/ops/test_regressions.py"]
 # The folder or file -> the tests closest to it; the longest name that fits decides.
 _CLOSEST = {
@@ -30,6 +40,7 @@ _CLOSEST = {
     "rewrites/collectives.py": ["tests/ops/test_devices.py"],
     "rewrites/control_flow.py": ["tests/ops/test_branches_and_bounds.py", "tests/ops/test_zero_scales.py"],
     "scalify_hlo/engine": _OPS,
+    "scalify_hlo/passes": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/passes/test_*.py")),
     "scalify_hlo/size": ["tests/size/test_laws.py", "tests/size/test_polynomials.py"],
     "scalify_hlo/module/dead_code.py": ["tests/module/test_dead_code.py"],
 }
@@ -103,18 +114,85 @@ def closest(file: str) -> list[str]:
     return _CLOSEST[max((name for name in _CLOSEST if file.startswith(name)), key=len)]
 
 
-def survives(mutant: Mutant) -> bool:
+def survives(mutant: Mutant, reached: "Reached | None" = None) -> bool:
     """Whether the tests closest to a mutant's file pass with it. One that hangs does not survive."""
+    near = reached.tests(mutant) if reached else []
+    return (not near or _passes(mutant, near)) and _passes(mutant, closest(mutant.file))
+
+
+def _passes(mutant: Mutant, tests: list[str]) -> bool:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "tests.mutation", "-p", "no:cacheprovider"]
     fault = "\n".join([mutant.file, str(mutant.start), str(mutant.end), mutant.new])
     try:
         finished = subprocess.run(
-            [*command, *closest(mutant.file)], cwd=ROOT, env={**os.environ, _VARIABLE: fault}, timeout=_SECONDS,
+            [*command, *tests], cwd=ROOT, env={**os.environ, _VARIABLE: fault}, timeout=_SECONDS * len(tests),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return False
     return finished.returncode == 0
+
+
+class Reached:
+    """Which tests reach which lines: file -> line -> numbers of tests, recorded by a plugin of pytest."""
+
+    def __init__(self, path: pathlib.Path):
+        known = json.loads(path.read_text())
+        self._names: list[str] = known["tests"]
+        self._lines: dict[str, dict[str, list[int]]] = known["lines"]
+
+    @staticmethod
+    def of(path: pathlib.Path, tests: list[str]) -> "Reached":
+        """What the file says; it is made first if there is none."""
+        if not path.exists():
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutation", "-p", "no:cacheprovider", *tests]
+            subprocess.run(command, cwd=ROOT, env={**os.environ, _RECORD: str(path.absolute())}, check=False)
+        return Reached(path)
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Tests that reach a mutant's line, of all that do as many as run first; none where that is not known."""
+        found = self._lines.get(mutant.file, {}).get(str(mutant.line), [])
+        drawn = random.Random(mutant.start).sample(found, min(_FIRST, len(found)))
+        return [self._names[i] for i in drawn]
+
+
+class _Recorder:
+    """A plugin that notes the lines of the project that each test reaches."""
+
+    def __init__(self, path: str):
+        self._path = path
+        self._tests: list[str] = []
+        self._lines: dict[str, dict[int, list[int]]] = {}
+        self._files: dict[str, str | None] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._tests.append(item.nodeid)
+        sys.settrace(self._called)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+
+    def pytest_sessionfinish(self) -> None:
+        pathlib.Path(self._path).write_text(json.dumps({"tests": self._tests, "lines": self._lines}))
+
+    def _called(self, frame: types.FrameType, event: str, argument: object) -> Any:
+        del event, argument
+        name = frame.f_code.co_filename
+        if name not in self._files:
+            local = name.startswith(tuple(f"{ROOT}/{folder}/" for folder in ("rewrites", "scalify_hlo")))
+            self._files[name] = str(pathlib.Path(name).relative_to(ROOT)) if local else None
+        return self._reached if self._files[name] else None
+
+    def _reached(self, frame: types.FrameType, event: str, argument: object) -> Any:
+        del argument
+        if event == "line":
+            lines = self._lines.setdefault(self._files[frame.f_code.co_filename] or "", {})
+            tests = lines.setdefault(frame.f_lineno, [])
+            if not tests or tests[-1] != len(self._tests) - 1:
+                tests.append(len(self._tests) - 1)
+        return self._reached
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -152,22 +230,31 @@ if _VARIABLE in os.environ:  # a plugin of pytest
     sys.meta_path.insert(0, _Finder(Mutant(_file, int(_start), int(_end), 0, "", _new)))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The recorder, where it is asked for."""
+    if _RECORD in os.environ:
+        config.pluginmanager.register(_Recorder(os.environ[_RECORD]))
+
+
 @click.command(help=__doc__)
 @click.argument("files", nargs=-1)
 @click.option("--sample", default=20, help="How many mutants, drawn from those of all files.")
 @click.option("--seed", default=0, help="Of the sample.")
 @click.option("--lines", default="", help="Of these lines alone: FIRST-LAST.")
-def main(files: tuple[str, ...], sample: int, seed: int, lines: str) -> None:
-    folders = ("rewrites", "scalify_hlo/engine", "scalify_hlo/size")
+@click.option("--reached", type=click.Path(path_type=pathlib.Path), help="Which tests reach which lines; see above.")
+def main(files: tuple[str, ...], sample: int, seed: int, lines: str, reached: pathlib.Path | None) -> None:
+    folders = ("rewrites", "scalify_hlo/engine", "scalify_hlo/passes", "scalify_hlo/size")
     chosen = files or [str(p.relative_to(ROOT)) for folder in folders for p in sorted((ROOT / folder).rglob("*.py"))]
     every = [mutant for file in chosen for mutant in mutants(file)]
     if lines:
         first, last = map(int, lines.split("-"))
         every = [mutant for mutant in every if first <= mutant.line <= last]
     drawn = random.Random(seed).sample(every, min(sample, len(every)))
+    tests = sorted({test for mutant in drawn for test in closest(mutant.file)})
+    known = Reached.of(reached, tests) if reached else None
     survivors = 0
     for mutant in drawn:
-        if survives(mutant):
+        if survives(mutant, known):
             survivors += 1
             click.echo(f"survives: {mutant}")
     click.echo(f"{len(drawn) - survivors} of {len(drawn)} mutants are caught (of {len(every)}; seed {seed})")
