@@ -19,6 +19,7 @@ from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.size.state import StateSum, new_states
 from scalify_hlo.types import tensor_info
 
+from .nonlinear import at_one_scale_in_f32
 from .residual_streams import note_stream, scale_of_terms, stream_scale
 
 
@@ -385,9 +386,18 @@ def constant_operand(r: OpRewrite, index: int, position: int) -> Scale | None:
     return (floored**degree).shifted(other.scale.exponent)
 
 
-# rem(s x, s y) = s rem(x, y)
-@rule("remainder", family="additive", law="rem(s x, s y) = s rem(x, y)", scale="max(s, t)", shaped=True)
+# rem(s x, s y) = s rem(x, y); |rem(x, y)| <= |x| and |y|
+@rule("remainder", family="additive", law="rem(s x, s y) = s rem(x, y)", scale="max(s, t); min(s, t) in f16 and f8",
+      shaped=True)  # fmt: skip
 def remainder(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
-    scale = combined(r, (0, 1), (x, y))
-    finish_combined(r, scale, relative(x, scale))
+    one_scale = x.indifferent or y.indifferent or x.scale == y.scale
+    if one_scale or r.rewriter.paper or not r.info(0).is_narrow:
+        scale = combined(r, (0, 1), (x, y))
+        return finish_combined(r, scale, relative(x, scale))
+    # f32 holds both at the larger scale, and their remainder, to the last bit. A bit of the smaller one that f16 loses
+    # there changes the result altogether.
+    common, scale = r.common_scale((x, y)), r.emit.minimum([x.scale, y.scale])
+    op = r.rebuilt(at_one_scale_in_f32(r, (0, 1)), [r.emit.tensor_type(r.value().type, "f32")])
+    data = r.emit.convert(r.emit.unscale_by(op.results[0], scale / common), r.info(0).element)
+    return r.result(scale, UNIT, data=data)

@@ -75,3 +75,10 @@ def test_devices_grouped_over_a_part_of_an_axis_that_the_mesh_does_not_have(part
         module = ir.Module.parse(damaged, context=make_context())
         parse_pipeline(passes).run(module, [])
         assert module.operation.verify()
+
+
+@pytest.mark.parametrize("scales", ["rms", "jitter", "one"])
+@pytest.mark.parametrize("line", ["jnp.fmod(a0, 1e4)", "jnp.fmod(1e4, a0)", "jnp.fmod(a0[::-1] * 1e3, a0)"])
+def test_remainders_of_f16_values_of_unlike_size(line: str, scales: str) -> None:
+    """The smaller one lost its bits at the larger one's scale, and the remainder all meaning."""
+    assert _outcome(line, Argument("a0", (4,), "float16", "small"), scales=scales) == "ok"

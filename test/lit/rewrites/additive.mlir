@@ -241,19 +241,24 @@ func.func public @remainder(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor
 
 // CHECK-LABEL: func.func public @remainder_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<3x4xf32>
 // CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V0]] : tensor<f32>
 // CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V7]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V8]] : tensor<3x4xf32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[V9]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.remainder %[[V5]], %[[V10]] : tensor<3x4xf16>
-// CHECK: return %[[V11]], %[[V0]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.remainder %[[V5]], %[[V9]] : tensor<3x4xf32>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.divide %[[V1]], %[[V0]] : tensor<f32>
+// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V11]], %[[VCST]] : tensor<f32>
+// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V12]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.divide %[[V10]], %[[V13]] : tensor<3x4xf32>
+// CHECK: %[[V15:[A-Za-z_0-9]+]] = stablehlo.convert %[[V14]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V15]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @remainder_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.remainder"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>

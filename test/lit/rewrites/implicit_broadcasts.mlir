@@ -452,20 +452,25 @@ func.func public @chlo_broadcast_remainder(%0: tensor<3x4xf32>, %1: tensor<4xf32
 
 // CHECK-LABEL: func.func public @chlo_broadcast_remainder_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG2]], dims = [1] : (tensor<4xf16>) -> tensor<3x4xf16>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V3]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V4]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[V5]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VARG1]], %[[VARG3]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V4]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V3]], %[[V5]] : tensor<3x4xf32>
 // CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG3]], %[[V1]] : tensor<f32>
 // CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V8]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V7]], %[[V9]] : tensor<3x4xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.convert %[[V10]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.remainder %[[V6]], %[[V11]] : tensor<3x4xf16>
-// CHECK: return %[[V12]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.remainder %[[V6]], %[[V10]] : tensor<3x4xf32>
+// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.divide %[[V2]], %[[V1]] : tensor<f32>
+// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V12]], %[[VCST]] : tensor<f32>
+// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V13]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V15:[A-Za-z_0-9]+]] = stablehlo.divide %[[V11]], %[[V14]] : tensor<3x4xf32>
+// CHECK: %[[V16:[A-Za-z_0-9]+]] = stablehlo.convert %[[V15]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V16]], %[[V2]] : tensor<3x4xf16>, tensor<f32>
 func.func public @chlo_broadcast_remainder_f16(%0: tensor<3x4xf16>, %1: tensor<4xf16>) -> (tensor<3x4xf16>) {
     %r = "chlo.broadcast_remainder"(%0, %1) : (tensor<3x4xf16>, tensor<4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
