@@ -8,7 +8,7 @@ from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import note_product
 from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.scale import ONE, SMALLEST_EXPONENT, Scale
 from scalify_hlo.size.moments import Moments, of_constant
 
 from .nonlinear import on_values
@@ -192,7 +192,10 @@ def take_root(r: OpRewrite, degree: int, sign: int) -> None:
         rounded = emit.rounded_power_of_two(emit.op("sqrt" if degree == 2 else "cbrt", value.type, value))
         one, larger, smaller = rest.trials
         trials = one / degree, larger / degree, smaller / degree
-        found = emit.cache_scale(key, rounded, positive=rest.positive, trials=trials)
+        # Rounded to the nearest power of two, so by one at most.
+        least = max(SMALLEST_EXPONENT, rest.least // degree - 1) if rest.positive else SMALLEST_EXPONENT
+        found = emit.cache_scale(key, rounded, positive=rest.positive, least=least, trials=trials)
+        emit.note_root(found, degree)
     if r.info(0).is_narrow:
         r.set_operand(0, emit.rescale(x.data, rest / found**degree))
         return r.result((root * found) ** sign, moments)

@@ -1,15 +1,16 @@
 """What rules emit with: operations, the arithmetic of scales, and data times a scale."""
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.scale_emitter import NeedsScaleError, ScaleEmitter
+from scalify_hlo.emit.scale_emitter import NeedsScaleError
 from scalify_hlo.emit.scopes import At, Scope
+from scalify_hlo.emit.zero_scales import ZeroScaleEmitter
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
 __all__ = ["At", "Emitter", "NeedsScaleError", "Scope"]
 
 
-class Emitter(ScaleEmitter):
+class Emitter(ZeroScaleEmitter):
     """Multiplies data by scales."""
 
     def rescale(self, data: ir.Value, factor: Scale, *, infinite: bool = False) -> ir.Value:

@@ -7,7 +7,6 @@ not change in it.
 from collections.abc import Sequence
 from typing import Any
 
-from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.maxima import Leaves, covers, normal_form, order, power_product
 from scalify_hlo.emit.operation_emitter import OperationEmitter
@@ -44,7 +43,6 @@ class ScaleEmitter(OperationEmitter):
         self._bounds: dict[Any, list[Scale]] = {}
         self._products: dict[Symbol, Scale] = {}  # what the symbols of `single` stand for
         self._estimates: dict[Symbol, list[Scale]] = {}  # see `estimate`
-        self._live: set[Symbol] = set()  # see `is_live`
         self.stacks = Stacks()
         self.multiples: dict[tuple[Symbol, Symbol], bool] = {}  # whether the first grows with the second
         # Scales that were kept above zero -> what they were.
@@ -68,9 +66,10 @@ class ScaleEmitter(OperationEmitter):
         """A scale made of one new symbol."""
         return Scale(0, ((self.symbol(value, positive=positive, depth=depth, least=least, trials=trials), 1),))
 
-    def cache_scale(self, key: object, value: ir.Value, *, positive: bool = False, trials: Trials = TRIALS) -> Scale:
+    def cache_scale(self, key: object, value: ir.Value, *, positive: bool = False, least: float = SMALLEST_EXPONENT,
+                    trials: Trials = TRIALS) -> Scale:  # fmt: skip
         """A new symbol for `value`, found again under `key` in this scope."""
-        scale = self.as_scale(value, positive=positive, trials=trials)
+        scale = self.as_scale(value, positive=positive, least=least, trials=trials)
         self.scope.cache[key] = scale
         return scale
 
@@ -426,32 +425,6 @@ class ScaleEmitter(OperationEmitter):
         members = self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
         return [scale for scale in members if scale != floor()]
 
-    def if_zeros(self, scale: Scale, other: Scale, window: int | None = None) -> Scale:
-        """A scale, or `other` in its place where it is the one of a tensor of zeros, which fits nothing else.
-
-        window: log2 by which the scale may be smaller than `other` and still hold; None if whatever is no zero holds.
-
-        `other`, which several tensors share, is kept above zero, and not each of the results, that are divided by next.
-        """
-        other = self.above_zero(other)
-        key = ("if zeros", scale, other, window)
-        _, scope = self._cached(scale * other)
-        if key not in scope.cache:
-            with self.hoisted(scope):
-                own, instead = self.scale_value(scale), self.scale_value(other)
-                bound = self.scale_value(Scale(budget.ZEROS) if window is None else other.shifted(-window))
-                direction = ir.Attribute.parse("#stablehlo<comparison_direction LT>")
-                i1 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-                small = self.op("compare", i1, own, bound, comparison_direction=direction)
-                value = self.op("select", self.scalar, small, instead, own)
-            positive, least = other.positive, min(other.least, budget.ZEROS)
-            found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials,
-                                  least=least if positive else SMALLEST_EXPONENT)  # fmt: skip
-            self._estimates[found.factors[0][0]] = [scale, other]
-            self._live.add(found.factors[0][0])
-            scope.cache[key] = found
-        return scope.cache[key]
-
     def definition(self, symbol: Symbol) -> tuple[str, list[Scale]] | None:
         """What a symbol is exactly: ("maximum" or "minimum", of these scales); None if it is nothing of the kind."""
         if symbol in self._products:
@@ -462,10 +435,6 @@ class ScaleEmitter(OperationEmitter):
             floored = symbol.least > max([SMALLEST_EXPONENT, *(m.least for m in members)])
             return "maximum", [*members, Scale(symbol.least)] if floored else members
         return ("minimum", self._bounds[factors]) if factors in self._bounds else None
-
-    def is_live(self, scale: Scale) -> bool:
-        """Whether a scale is known not to be that of a tensor of zeros."""
-        return bool(scale.factors) and all(symbol in self._live for symbol, _ in scale.factors)
 
     def _opened(self, scales: list[Scale]) -> list[Scale]:
         """Maxima among the scales replaced by the one of their members that the other scales do not cover.

@@ -82,3 +82,14 @@ def test_devices_grouped_over_a_part_of_an_axis_that_the_mesh_does_not_have(part
 def test_remainders_of_f16_values_of_unlike_size(line: str, scales: str) -> None:
     """The smaller one lost its bits at the larger one's scale, and the remainder all meaning."""
     assert _outcome(line, Argument("a0", (4,), "float16", "small"), scales=scales) == "ok"
+
+
+@pytest.mark.parametrize("values", ["zeros", "some zeros", "normal"])
+@pytest.mark.parametrize("line", [
+    "jnp.where(a0 == 0, 1.0, 1.0 / a0)", "jnp.where(a0 == 0, 1.0, 1 / (a0 * a0))",
+    "jnp.where(a0 == 0, 1.0, 1 / jnp.sqrt(jnp.abs(a0)))", "jnp.where(a0 == 0, 1.0, 1 / jnp.cbrt(a0))",
+    "jnp.stack([1.0 / a0, a0 + 1.0])[1]",
+])  # fmt: skip
+def test_what_is_divided_by_zeros_in_f16_leaves_what_it_is_beside(line: str, values: str) -> None:
+    """1/0 had the scale 2^126, which became that of the selected values: 0 for all of them."""
+    assert _outcome(line, Argument("a0", (4,), "float16", values)) == "ok"
