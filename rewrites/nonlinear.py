@@ -8,6 +8,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.plain import wide_element
 from scalify_hlo.rules.registry import Law, rule
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
@@ -81,10 +82,18 @@ def _at_small_scale(r: OpRewrite, room: int = 0) -> None:
     x = r.scaled(0)
     if x.indifferent or r.rewriter.paper or not r.result_info().is_narrow:
         return on_values(r, moments)
-    return on_values(r, moments, [r.emit.minimum([x.scale.shifted(room), ONE])])
+    return on_values(r, moments, [r.emit.minimum([_at_size(x).shifted(room), ONE])])
 
 
-# tanh(X) is as small as X: beside data of a narrow type it keeps the scale, unless that is larger than the unit
+def _at_size(x: ScaledValue) -> Scale:
+    """The scale of a function that is as large as its operand: data known to be above unit size would stay there.
+
+    Those below are not brought up: some elements may be larger.
+    """
+    return x.scale.shifted(max(0, x.exponent))
+
+
+# tanh(X) is as small as X: beside data of a narrow type it keeps the size, unless that is larger than the unit
 @rule("log_plus_one", "sine", "tanh", "chlo.asin", "chlo.asinh", "chlo.atan",
       "chlo.atanh", "chlo.bessel_i1e", "chlo.erf", "chlo.erf_inv", family="nonlinear",
       law="f(s x), computed on the value in f32 or wider; f(0) = 0", scale="1; min(s, 1) in f16 and f8",
@@ -108,7 +117,7 @@ def growing(r: OpRewrite) -> None:
     x = r.scaled(0)
     if x.indifferent or r.rewriter.paper or not r.result_info().is_narrow:
         return on_values(r)
-    return on_values(r, UNIT, [r.maximum([x.scale, ONE])])
+    return on_values(r, UNIT, [r.maximum([_at_size(x), ONE])])
 
 
 # chlo has elementwise functions that are legalised to long polynomials; on values they can stay as they are

@@ -75,8 +75,8 @@ def fits(number: float, element: str) -> bool:
 
 
 def is_far(held: Held) -> bool:
-    """Whether a value is a constant that stands for infinity."""
-    return held.constant is not None and budget.EXTREME < abs(held.constant) < float("inf")
+    """Whether a value is made of constants, one of which stands for infinity."""
+    return not held.from_model and budget.EXTREME < held.magnitude < float("inf")
 
 
 def iota_size(op: ir.Operation) -> float:

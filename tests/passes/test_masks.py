@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import scalify_hlo
@@ -42,3 +43,36 @@ def test_a_number_that_becomes_infinite_does_not_fit() -> None:
     assert fits(65504.0, "f16") and not fits(65535.0, "f16")
     assert fits(-3.38e38, "bf16") and not fits(LEAST, "bf16")
     assert fits(448.0, "f8E4M3FN") and not fits(460.0, "f8E4M3FN")
+
+
+_LEFT = np.arange(9)[:, None] < np.array([9, 5, 7, 8])
+
+
+def _forward_algorithm(emissions: jax.Array, transitions: jax.Array) -> jax.Array:
+    """Of a hidden Markov model that starts in its first state, for sequences of unlike lengths: f32 [4]."""
+    start = (jnp.ones((4, 6)) * -1e5).at[:, 0].set(0.0)
+
+    def step(alpha: jax.Array, given: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        emission, is_left = given[0], given[1][:, None]
+        new = jax.nn.logsumexp(alpha[:, :, None] + jax.nn.log_softmax(transitions), axis=1) + emission
+        return is_left * new + (1 - is_left) * alpha, None
+
+    last, _ = jax.lax.scan(step, start, (jnp.moveaxis(emissions, 1, 0), jnp.float32(_LEFT)))
+    return jax.nn.logsumexp(last, axis=-1)
+
+
+def _alignment(emissions: jax.Array, transitions: jax.Array) -> jax.Array:
+    """Connectionist temporal classification as optax writes it: f32 [4]."""
+    labels = jnp.array([[1, 2, 3], [2, 2, 1], [3, 1, 4], [5, 5, 5]])
+    return optax.ctc_loss(emissions @ transitions, jnp.float32(~_LEFT.T), labels, jnp.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("program", [_forward_algorithm, _alignment])
+def test_loops_that_start_from_a_far_number_however_it_is_written(program: Any) -> None:
+    """1 * -1e5 was no constant: it entered the loop in f16, as minus infinity, and 0 * -inf is NaN."""
+    rng = np.random.default_rng(0)
+    arrays = [np.float32(rng.standard_normal(shape)) for shape in ((4, 9, 6), (6, 6))]
+    function = jax.value_and_grad(lambda e, t: program(e, t).mean(), argnums=(0, 1))
+    found = scalify_hlo.scalify(function, precision="fp16")(*scalify_hlo.as_scaled_array(arrays))
+    for got, want in zip(jax.tree.leaves(scalify_hlo.asarray(found)), jax.tree.leaves(function(*arrays)), strict=True):
+        np.testing.assert_allclose(np.float32(got), want, atol=1e-2 * np.abs(want).max())
