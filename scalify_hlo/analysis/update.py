@@ -20,6 +20,7 @@ from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.state import find_pairs
+from scalify_hlo.size.stored_state import cancelling, slow_averages
 from scalify_hlo.types import tensor_info
 
 # Each element of the result depends on the same element of the operands (and on scalars).
@@ -40,6 +41,7 @@ class UpdateRegion:
     gradients: what flows into the region from the backward pass, tensors of rank 1 and more.
     trains: whether the module has a backward pass at all.
     weights: of a module that has none, the arguments that are contracted with activations.
+    exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it.
     """
 
     values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
@@ -49,6 +51,7 @@ class UpdateRegion:
     gradients: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
     trains: bool = True
     weights: set[int] = dataclasses.field(default_factory=set[int])
+    exact: set[int] = dataclasses.field(default_factory=set[int])
 
 
 def find_update(module: ir.Module, main: str) -> UpdateRegion:
@@ -98,6 +101,11 @@ class _Finder:
         for index in region.state:
             kind = region.parameters if self._is_read_outside(index, region.values) else region.moments
             kind.add(index)
+        body = [op.operation for op in self.body.operations if self._is_outside(op.operation)]
+        pairs = {self.body.arguments[index]: self.results[result] for index, result in region.state.items()}
+        returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
+        exact = cancelling(self.forms, arguments | returned, body) | slow_averages(self.forms, pairs)
+        region.exact = {index for index in region.state if self.body.arguments[index] in exact}
         return region
 
     # --- state ------------------------------------------------------------------------------------------------
@@ -150,7 +158,11 @@ class _Finder:
             self._computed[value] = index is None
         else:
             found = frozenset(argument for source in sources for argument in self.reached(source))
-            self._computed[value] = any(self._computed.get(source, False) for source in sources)
+            numbers = self._sources(value, same_shape=False) or ()  # one that all elements are multiplied by, say
+            parts = {*sources, *numbers}
+            for number in parts.difference(sources):
+                self.reached(number)
+            self._computed[value] = any(self._computed.get(part, False) for part in parts)
         self._reached[value] = found
         return found
 

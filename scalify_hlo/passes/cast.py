@@ -142,6 +142,7 @@ class Cast(Pass):
                 mine |= floats
                 other -= floats
                 region.weights -= floats
+                region.exact -= floats  # who names them means the precision's type
         if not region.trains and region.parameters and not region.moments:  # named weights; vectors stay in f32
             matrices = {i for i in region.parameters if tensor_info(arguments[i].type).rank >= 2}
             attributes = attributes_of(main, "arg_attrs", len(arguments))
@@ -195,6 +196,8 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
 
 
 def _state_type(argument: int, state: UpdateRegion, chosen: PrecisionPolicy) -> str:
+    if argument in state.exact:
+        return WIDE
     if argument in state.parameters | state.weights:
         return chosen.parameters
     return chosen.moments if argument in state.moments else WIDE
@@ -227,7 +230,9 @@ def _remarks(name: str, main: ir.Operation, state: UpdateRegion, chosen: Precisi
         if kind == "weights" and state.trains:
             continue
         elements = sum(tensor_info(arguments[i].type).size for i in indices)
-        lines.append(f"{name}: {len(indices)} {kind} ({elements} elements) in {element}")
+        wide = len(indices & state.exact) if element != WIDE else 0
+        told = f", {wide} of them in f32, in which differences of them or what they average count" if wide else ""
+        lines.append(f"{name}: {len(indices)} {kind} ({elements} elements) in {element}{told}")
     remarks = [Diagnostic(line, "", "remark") for line in lines]
     if chosen.changes_state and state.trains and not state.parameters | state.moments:
         kept = "no result is an update of an argument: arguments keep their types; parameter-names names some"

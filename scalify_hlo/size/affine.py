@@ -7,12 +7,12 @@ polynomials in scalars of run time (a schedule's learning rate).
 Operations that only carry a value are walked through: converts, reshapes, barriers, constraints, calls, branches.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 from scalify_hlo.analysis.calls import callee_name, defining_op, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.traits import Trait, is_identity_call, names
-from scalify_hlo.size.coefficients import ONE, ZERO, Polynomial
+from scalify_hlo.size.coefficients import ONE, ZERO, Polynomial, choice, is_choice
 from scalify_hlo.types import tensor_info
 
 Form = Mapping[ir.Value, Polynomial]
@@ -103,7 +103,7 @@ class AffineForms:
                 divisor = self.scalar(operands[1])
                 return None if divisor is None else [(_inverse(divisor), operands[0])]
             case "stablehlo.select":
-                chosen = Polynomial.atom(("where", operands[0]))
+                chosen = choice("where", operands[0])
                 return [(chosen, operands[1]), (ONE + chosen.times(-1), operands[2])]
             case "stablehlo.clamp":  # bounds leave the size of what is within them, state above all
                 return [(ONE, operands[1])]
@@ -240,7 +240,7 @@ def _branches(op: ir.Operation, value: ir.Value) -> Terms:
     rest, terms = ONE, list[tuple[Polynomial, ir.Value]]()
     for i, region in enumerate(op.regions):
         last = i == len(op.regions) - 1
-        chosen = rest if last else Polynomial.atom(("branch", i, op.operands[0]))
+        chosen = rest if last else choice("branch", i, op.operands[0])
         rest = rest + chosen.times(-1)
         terms.append((chosen, terminator(region.blocks[0]).operands[index]))
     return terms
@@ -250,4 +250,8 @@ def _renamed(coefficient: Polynomial, call: ir.Operation) -> Polynomial:
     if coefficient.number is not None:
         return coefficient
     place = call.results[0]
-    return Polynomial(tuple((tuple((place, atom) for atom in m), x) for m, x in coefficient.terms))
+
+    def local(atom: Hashable) -> Hashable:
+        return ("choice", place, atom) if is_choice(atom) else (place, atom)
+
+    return Polynomial(tuple((tuple(local(atom) for atom in m), x) for m, x in coefficient.terms))

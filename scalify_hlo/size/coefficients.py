@@ -66,8 +66,24 @@ class Polynomial:
         """What does not depend on any number of run time."""
         return dict(self.terms).get((), 0.0)
 
+    @property
+    def if_chosen(self) -> float:
+        """What depends on no numbers of run time but on what is chosen: the larger of both cases."""
+        chosen = sum(number for monomial, number in self.terms if all(is_choice(atom) for atom in monomial))
+        return max(self.constant_part, chosen)
+
 
 ZERO, ONE = Polynomial(), Polynomial.constant(1.0)
+
+
+def choice(*name: Hashable) -> Polynomial:
+    """A number of run time that is 0 or 1: whether a branch is taken, or a member of a select chosen."""
+    return Polynomial.atom(("choice", *name))
+
+
+def is_choice(atom: Hashable) -> bool:
+    """Whether an atom is that of a `choice`."""
+    return isinstance(atom, tuple) and "choice" in atom[:1]
 
 
 def _without_rounding(sums: dict[Monomial, float], *given: Polynomial) -> Polynomial:

@@ -10,7 +10,7 @@ loops that the new values come from (`mark_state`), as attributes. `state_sums` 
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
@@ -69,7 +69,9 @@ def find_pairs(module: ir.Module | None, function: ir.Operation, forms: AffineFo
     taken, free = set(pairs.values()), set(range(len(block.arguments))) - pairs.keys()
     sources = {block.arguments[i]: i for i in free}
     types = {argument.type for argument in sources if tensor_info(argument.type).is_float}
-    candidates: list[tuple[float, int, int, bool]] = []
+    # Of arguments that a result holds alike, that at its own place among those of its type.
+    places = [_places(v.type for v in block.arguments), _places(value.type for value in results)]
+    candidates: list[tuple[float, int, int, int, bool]] = []
     for result, value in enumerate(results):
         if result in taken or value.type not in types or not isinstance(value, ir.OpResult):
             continue
@@ -77,12 +79,13 @@ def find_pairs(module: ir.Module | None, function: ir.Operation, forms: AffineFo
         for source, coefficient in form.items():
             argument = sources.get(source)
             if argument is not None and source.type == value.type:
-                weight, averages = _likelihood(form, coefficient)
+                weight, averages = _likelihood(form, coefficient, sources.keys())
                 if weight:
-                    candidates.append((-weight, result, argument, averages))
+                    apart = abs(places[0][argument] - places[1][result])
+                    candidates.append((-weight, apart, result, argument, averages))
     updates: dict[int, int] = {}
     averaged = False
-    for _, result, argument, averages in sorted(candidates):
+    for _, _, result, argument, averages in sorted(candidates):
         if argument in free and result not in taken:
             free.discard(argument)
             taken.add(result)
@@ -93,18 +96,32 @@ def find_pairs(module: ir.Module | None, function: ir.Operation, forms: AffineFo
     return dict(sorted(pairs.items()))
 
 
-def _likelihood(form: Form, coefficient: Polynomial) -> tuple[float, bool]:
-    """How likely a value is the next one of a source with this coefficient, 0 if it is not; whether by an average."""
+def _places(types: Iterable[ir.Type]) -> list[int]:
+    """The place of each tensor among those of its type."""
+    counts: dict[ir.Type, int] = {}
+    places: list[int] = []
+    for each in types:
+        places.append(counts.get(each, 0))
+        counts[each] = places[-1] + 1
+    return places
+
+
+def _likelihood(form: Form, coefficient: Polynomial, state: Collection[ir.Value]) -> tuple[float, bool]:
+    """How likely a value is the next one of a source with this coefficient, 0 if it is not; whether by an average.
+
+    state: what may be state.
+    """
     if len(form) < 2:
         return 0.0, False
-    number = coefficient.constant_part
-    settles = _adds_up_to_1(form, coefficient)
+    number = coefficient.if_chosen
+    settles = adds_up_to_1(form, coefficient)
     if number <= 0 or number > 1 + budget.ADDS_UP:
-        return (0.25 if settles and coefficient.number is None else 0.0), settles
+        mixes = settles or adds_up_to_1({source: c for source, c in form.items() if source in state}, coefficient)
+        return (0.25 if mixes and coefficient.number is None else 0.0), settles
     return (number if number >= budget.STATE_LEFT else 0.0), settles and number >= budget.STATE_LEFT
 
 
-def _adds_up_to_1(form: Form, coefficient: Polynomial) -> bool:
+def adds_up_to_1(form: Form, coefficient: Polynomial) -> bool:
     """Whether what enters comes in for what is forgotten: {state: a, source: 1 - a}."""
     entering = coefficient.times(-1)
     for each in form.values():
@@ -152,7 +169,7 @@ def becomes(forms: AffineForms, function: ir.Operation, pairs: Mapping[int, int]
     for argument, result in pairs.items():
         form = forms.of(results[result])
         coefficient = form.get(block.arguments[argument], ZERO)
-        if _holds(coefficient) and not _adds_up_to_1(form, coefficient):
+        if _holds(coefficient) and not adds_up_to_1(form, coefficient):
             found[argument] = "update"
         else:
             forgets = coefficient.number is None or budget.STATE_LEFT <= coefficient.number < 1
@@ -270,7 +287,7 @@ def _of_sum(forms: AffineForms, value: ir.Value, state: ir.Value, *, paired: boo
     others = [source for source in form if source != state]
     enters = others[0] if len(others) == 1 else None
     number = coefficient.number
-    averages = bool(others) and _adds_up_to_1(form, coefficient)
+    averages = bool(others) and adds_up_to_1(form, coefficient)
     if averages and any(_is_made_of(source, state) for source in others):
         return None  # Newton's (x + a / x) / 2 settles where the function's fixed point is, not at the size of a / x
     if _holds(coefficient) and not averages:

@@ -1,0 +1,136 @@
+"""State that has to keep the precision that it is computed in, because rounding what is stored would spoil a sum.
+
+# a - b, of stored a and b, is as wrong as a and b are, though it may be far smaller than either
+
+Prodigy and DoG measure how far weights have come from where they started, centred RMSprop takes E[g^2] - E[g]^2. Such
+a difference is told by what is computed: an affine form whose coefficients add up to 0, where it enters something that
+is not affine, for b + (a - b) / 2 is no difference. Most of both sides must be state: a gradient is new in each step,
+and a difference from it as wrong as the gradient itself.
+
+# m <- a m + (1 - a) x stays where it is, once (1 - a) |x - m| is less than half of the last digit of m
+
+An average of gradients is moved by what they vary by, which is about their size; one of the weights has to follow what
+comes near it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from scalify_hlo import budget
+from scalify_hlo.analysis.calls import defining_op
+from scalify_hlo.bindings import ir
+from scalify_hlo.size.affine import AffineForms, Form
+from scalify_hlo.size.coefficients import ONE, ZERO, Polynomial, is_choice
+from scalify_hlo.size.state import adds_up_to_1
+from scalify_hlo.types import tensor_info
+
+_PRODUCTS = frozenset({"stablehlo.multiply", "chlo.square"})
+# Products within products that are followed.
+_DEPTH = 3
+
+_Weights = dict[ir.Value, float]
+
+
+def cancelling(forms: AffineForms, state: set[ir.Value], operations: Iterable[ir.Operation]) -> set[ir.Value]:
+    """The state, arguments of one function, of which its operations read differences.
+
+    operations: of this function, regions within them left out.
+    """
+    found: set[ir.Value] = set()
+    read = set[ir.Value]()
+    for op in operations:
+        if not all(tensor_info(r.type).is_float and forms.terms(r) is not None for r in op.results):
+            read.update(v for v in op.operands if isinstance(v.type, ir.RankedTensorType))
+    for value in read:
+        info = tensor_info(value.type)
+        if info.is_float and info.rank:
+            found |= _of_difference(forms, state, value)
+    return found
+
+
+def slow_averages(forms: AffineForms, pairs: Mapping[ir.Value, ir.Value]) -> set[ir.Value]:
+    """The state of which a step leaves so much that in a narrow type it would leave all.
+
+    pairs: arguments of one function -> the results that are their next values.
+    """
+    return {state for state, result in pairs.items() if _is_slow(_form(forms, result), state, pairs.keys())}
+
+
+def _is_slow(form: Form, state: ir.Value, known: Iterable[ir.Value]) -> bool:
+    if state not in form or len(form) < 2:
+        return False
+    forgets = ONE + form[state].times(-1)
+    others = [form[each] for each in known if each in form and each != state]
+    # What enters for what is forgotten is state itself, up to decay.
+    rest = forgets + sum(others, start=ZERO).times(-1)
+    if others and _largest(rest) <= budget.ADDS_UP_RELATIVE * _largest(forgets):
+        return _of_run_time(forgets) or _largest(forgets) < budget.FOLLOWS_STATE
+    number = forgets.number
+    # A decay of what holds, w - r (g + d w), averages nothing.
+    return number is not None and 0 < number < budget.FOLLOWS and adds_up_to_1(form, form[state])
+
+
+# (c x) y = c (x y)
+def _form(forms: AffineForms, value: ir.Value) -> Form:
+    """The form of a value with the numbers in front of its products' factors in its coefficients."""
+    form = dict(forms.of(value))
+    for source in form:
+        for factor in _factors(source):
+            inner = forms.of(factor)
+            if len(inner) == 1 and (number := next(iter(inner.values())).number) is not None:
+                form[source] = form[source].times(number)
+    return form
+
+
+def _largest(x: Polynomial) -> float:
+    return max((abs(number) for _, number in x.terms), default=0.0)
+
+
+def _of_run_time(x: Polynomial) -> bool:
+    """Whether a coefficient is known at run time only; of one that is taken or not, what is taken counts."""
+    return any(not is_choice(atom) for monomial, _ in x.terms for atom in monomial)
+
+
+def _of_difference(forms: AffineForms, state: set[ir.Value], value: ir.Value) -> set[ir.Value]:
+    """The state on both sides of a difference; none if the value is no difference of stored values."""
+    form = {source: c for source, c in _form(forms, value).items() if forms.number(source) is None}
+    total = sum(form.values(), start=ZERO)
+    if len(form) < 2 or total.terms:
+        return set()
+    # The sign of a number of run time is not known: it counts on both sides.
+    sides = [
+        {source: abs(c.terms[0][1]) for source, c in form.items() if c.number is None or c.number * sign > 0}
+        for sign in (1, -1)
+    ]
+    if any(_stored_share(forms, state, side, _DEPTH) < budget.MOST for side in sides):
+        return set()
+    return {leaf for source in form for leaf in _leaves(forms, state, source, _DEPTH)}
+
+
+def _stored_share(forms: AffineForms, state: set[ir.Value], side: _Weights, depth: int) -> float:
+    """Which part of a sum comes from state, 0 to 1."""
+    total = sum(side.values())
+    stored = sum(weight for source, weight in side.items() if _is_stored(forms, state, source, depth))
+    return stored / total if total else 0.0
+
+
+def _is_stored(forms: AffineForms, state: set[ir.Value], source: ir.Value, depth: int) -> bool:
+    """Whether a value is state, or a product of sums that are mostly state."""
+    if source in state:
+        return True
+    factors = _factors(source) if depth else []
+    sums = [{s: abs(c.terms[0][1]) for s, c in forms.of(factor).items()} for factor in factors]
+    return bool(sums) and all(_stored_share(forms, state, each, depth - 1) >= budget.MOST for each in sums)
+
+
+def _leaves(forms: AffineForms, state: set[ir.Value], source: ir.Value, depth: int) -> Iterator[ir.Value]:
+    """The state that a source of a form is, or is a product of."""
+    if source in state:
+        yield source
+    for factor in _factors(source) if depth else []:
+        for each in forms.of(factor):
+            yield from _leaves(forms, state, each, depth - 1)
+
+
+def _factors(value: ir.Value) -> list[ir.Value]:
+    op = defining_op(value)
+    return list(op.operands) if op is not None and op.name in _PRODUCTS else []

@@ -1,0 +1,157 @@
+"""What state keeps where the others are stored in f16: differences that cancel, averages that would stand still."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import scalify_hlo as sc
+
+_Tree = dict[str, Any]
+# XLA:CPU may not keep f16 values in f32.
+_OPTIONS: Any = {"xla_allow_excess_precision": False}
+
+
+def _gradient(state: _Tree, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return jax.value_and_grad(lambda w: jnp.mean(jnp.square(jnp.tanh(x @ w) - 1)))(state["w"])
+
+
+def _distance(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    """Weights that move at a rate of their distance from where they began (DoG, Prodigy)."""
+    loss, g = _gradient(state, x)
+    rate = jnp.sqrt(jnp.sum(jnp.square(state["w"] - state["start"]))) + 1e-3
+    return {"w": state["w"] - rate * g, "start": state["start"]}, loss
+
+
+def _variance(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    """Centred RMSprop: E[g^2] - E[g]^2."""
+    loss, g = _gradient(state, x)
+    m, v = 0.9 * state["m"] + 0.1 * g, 0.9 * state["v"] + 0.1 * g * g
+    return {"w": state["w"] - 1e-3 * g / jnp.sqrt(v - m * m + 1e-6), "m": m, "v": v}, loss
+
+
+def _adam(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    loss, g = _gradient(state, x)
+    m, v = 0.9 * state["m"] + 0.1 * g, 0.999 * state["v"] + 0.001 * g * g
+    return {"w": state["w"] - 1e-3 * m / (jnp.sqrt(v) + 1e-8), "m": m, "v": v}, loss
+
+
+def _slow_adam(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    loss, g = _gradient(state, x)
+    m, v = 0.9 * state["m"] + 0.1 * g, 0.9999 * state["v"] + 0.0001 * g * g
+    return {"w": state["w"] - 1e-3 * m / (jnp.sqrt(v) + 1e-8), "m": m, "v": v}, loss
+
+
+def _decayed(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    """Momentum of gradients with a decay of the weights: no average of weights."""
+    loss, g = _gradient(state, x)
+    m = 0.99 * state["m"] + 0.01 * (g + 1e-2 * state["w"])
+    return {"w": state["w"] - 0.1 * m, "m": m}, loss
+
+
+def _fast_average(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    """An average of weights, spelled by a difference: no difference is left of it."""
+    loss, g = _gradient(state, x)
+    w = state["w"] - 0.1 * g
+    return {"w": w, "m": state["m"] + 0.1 * (w - state["m"])}, loss
+
+
+def _slow_average(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    loss, g = _gradient(state, x)
+    w = state["w"] - 0.1 * (g + 1e-3 * state["w"])
+    return {"w": w, "m": 0.998 * state["m"] + 0.002 * w}, loss
+
+
+def _scheduled_average(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    loss, g = _gradient(state, x)
+    w, t = state["w"] - 0.1 * g, state["t"] + 1
+    return {"w": w, "m": state["m"] + (w - state["m"]) / t, "t": t}, loss
+
+
+def _now_and_then(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    """Slow weights that move by half in one of five steps (lookahead)."""
+    loss, g = _gradient(state, x)
+    w, t = state["w"] - 0.1 * g, state["t"] + 1
+    return {"w": w, "m": jnp.where(t % 5 == 0, 0.5 * (w + state["m"]), state["m"]), "t": t}, loss
+
+
+def _state(step: Any, *, start: float = 0.0) -> _Tree:
+    w = np.random.default_rng(0).standard_normal((16, 8)).astype(np.float32)
+    names = {
+        _distance: ("start",), _decayed: ("m",), _fast_average: ("m",), _slow_average: ("m",),
+        _scheduled_average: ("m", "t"), _now_and_then: ("m", "t"),
+    }.get(step, ("m", "v"))  # fmt: skip
+    given = {"m": start * w, "v": np.zeros_like(w), "start": w.copy(), "t": np.float32(0)}
+    return {"w": w} | {name: given[name] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("step", "wide"),
+    [
+        (_distance, {"w", "start"}),
+        (_variance, {"m", "v"}),
+        (_adam, set[str]()),
+        (_slow_adam, {"v"}),
+        (_decayed, set[str]()),
+        (_fast_average, set[str]()),
+        (_slow_average, {"m"}),
+        (_scheduled_average, {"m"}),
+        (_now_and_then, set[str]()),
+    ],
+)
+def test_state_that_rounding_would_spoil_is_stored_in_f32(step: Any, wide: set[str]) -> None:
+    x = sc.as_scaled_array(np.ones((4, 16), np.float32))
+    stored = sc.scalify(step, precision="fp8-fp16-state").stored(sc.as_scaled_array(_state(step)), x)[0]
+    assert {name for name, leaf in stored.items() if leaf.data.ndim and leaf.data.dtype == np.float32} == wide
+
+
+def test_a_name_that_is_given_decides() -> None:
+    x = sc.as_scaled_array(np.ones((4, 16), np.float32))
+    scaled = sc.scalify(_slow_average, precision="fp8-fp16-state moment-names=*'m'*")
+    stored = scaled.stored(sc.as_scaled_array(_state(_slow_average)), x)[0]
+    assert stored["m"].data.dtype == np.float16
+
+
+@pytest.mark.parametrize("step", [_slow_average, _scheduled_average])
+def test_averages_of_weights_follow(step: Any) -> None:
+    """60 steps in which f16 would have left the average where it was: half of its last digit is 2^-12 of it."""
+    rng = np.random.default_rng(1)
+    expected = _state(step, start=1.0)
+    scaled = sc.scalify(step, precision="fp8-fp16-state")
+    x = rng.standard_normal((60, 32, 16)).astype(np.float32)
+    state = scaled.stored(sc.as_scaled_array(expected), sc.as_scaled_array(x[0]))[0]
+    called, wanted = jax.jit(scaled, compiler_options=_OPTIONS), jax.jit(step)
+    first = expected["m"]
+    for each in x:
+        state, _ = called(state, sc.as_scaled_array(each))
+        expected, _ = wanted(expected, each)
+    moved = np.asarray(expected["m"]) - first
+    off = np.asarray(sc.asarray(state["m"], np.float32)) - expected["m"]
+    assert np.linalg.norm(off) < 0.15 * np.linalg.norm(moved)
+
+
+def test_a_choice_between_two_states_is_the_one_at_its_place() -> None:
+    """Weights in one step, where they began in all others, returned beside the weights themselves."""
+
+    def step(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+        loss, g = _gradient(state, x)
+        start = jax.lax.cond(state["t"] == 0, lambda: state["w"], lambda: state["start"])
+        size = jnp.sum(state["size"])
+        moved = (start - state["w"]) / (size + 1e-8) + 0.1 * g
+        grown = 0.99 * state["size"] + 1e-3 * jnp.sum(jnp.square(g))
+        return {"w": start - jnp.sum(grown) * moved, "start": start, "size": grown, "t": state["t"] + 1}, loss
+
+    w = np.random.default_rng(0).standard_normal((16, 8)).astype(np.float32)
+    expected = {"w": w, "start": w.copy(), "size": np.full(6, 1e-6, np.float32), "t": np.float32(0)}
+    scaled = sc.scalify(step, precision="fp16")
+    x = np.random.default_rng(1).standard_normal((20, 32, 16)).astype(np.float32)
+    state = sc.as_scaled_array(expected)
+    called, wanted = jax.jit(scaled, compiler_options=_OPTIONS), jax.jit(step)
+    for each in x:
+        state, loss = called(state, sc.as_scaled_array(each))
+        expected, want = wanted(expected, each)
+        np.testing.assert_allclose(np.asarray(loss), want, rtol=5e-3)
+    size = float(np.sqrt(np.mean(np.square(np.asarray(state["w"].data)))))
+    assert 2**-4 < size < 2**4
