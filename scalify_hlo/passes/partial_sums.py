@@ -24,7 +24,7 @@ from typing import ClassVar
 from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.module.carriers import constrain, fold_layouts, lay_out, unfold_layouts
+from scalify_hlo.module.carriers import constrain, fold_layouts, lay_out, sharding_of, takes_layout, unfold_layouts
 from scalify_hlo.module.constants import splat_number
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.propagation import Axes, Propagated, propagate
@@ -251,7 +251,7 @@ def _sum(end: _Part, known: Propagated) -> None:
         apart = known.sharding(without(part.layout, end.axes), sorted(end.axes))
         lay_out(op, apart)
         for i, own in enumerate(part.operands):
-            op.operands[i] = constrain(op.operands[i], known.sharding(own), ir.InsertionPoint(op))
+            op.operands[i] = _pinned(op.operands[i], known.sharding(own), ir.InsertionPoint(op))
         if not exponent or not part.rounded:
             continue
         # Each part is divided once on its way: where it becomes f16, or before it is added to what has been.
@@ -273,6 +273,15 @@ def _sum(end: _Part, known: Propagated) -> None:
                 whole = _times(whole, exponent)
     for user, index in uses:
         user.operands[index] = whole
+
+
+def _pinned(value: ir.Value, sharding: ir.Attribute, ip: ir.InsertionPoint) -> ir.Value:
+    """The value laid out as it would be without the parts; for all that read it, so that it is gathered once."""
+    own = sharding_of(value)
+    if own is None and takes_layout(value, sharding):
+        lay_out(value.owner.operation, sharding)
+        return value
+    return value if own is not None and own == sharding else constrain(value, sharding, ip)
 
 
 def _narrowed(end: _Part, exponent: int, known: Propagated, ip: ir.InsertionPoint) -> ir.Value:

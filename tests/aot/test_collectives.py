@@ -191,6 +191,41 @@ def test_gradients_of_embeddings_and_biases_are_summed_in_f16(precision: str) ->
 
 
 @needs_compiler
+def test_a_weight_is_gathered_once_for_a_layer_and_its_gradient() -> None:
+    """Cut along both axes of a mesh, and contracted along one of them: the gradient's product is summed in parts."""
+    mesh = MESHES["two_by_four"]
+    cut = {name: NamedSharding(mesh, PartitionSpec(*spec)) for name, spec in {"a": ("d", "i"), "b": ("i", "d")}.items()}
+    rows, units = (NamedSharding(mesh, PartitionSpec(*spec)) for spec in (("d",), ("d", "i")))
+
+    def step(p: Any, x: jax.Array, dtype: Any) -> Any:
+        def loss(p: Any) -> jax.Array:
+            y = x.astype(dtype)
+            h = jax.lax.with_sharding_constraint(jnp.tanh(jnp.sin(y) @ p["a"].astype(dtype)), units)
+            y = jax.lax.with_sharding_constraint(y + h @ p["b"].astype(dtype), rows)
+            h = jax.lax.with_sharding_constraint(jnp.tanh(jnp.sin(y) @ p["a"].astype(dtype)), units)
+            return jnp.mean(h.astype(jnp.float32) ** 2)
+
+        return jax.tree.map(lambda w, g: w - 0.125 * g, p, jax.grad(loss)(p))
+
+    shapes = {"a": (WIDTH, HIDDEN), "b": (HIDDEN, WIDTH)}
+    p = {name: jax.ShapeDtypeStruct(shape, np.float32, sharding=cut[name]) for name, shape in shapes.items()}
+    x = jax.ShapeDtypeStruct((BATCH, WIDTH), np.float32, sharding=rows)
+
+    def gathered(dtype: Any, precision: str | None) -> int:
+        lowering = jax.jit(functools.partial(step, dtype=dtype)).trace(p, x).lower(lowering_platforms=("cuda",))
+        with make_context():
+            module = ir.Module.parse(lowering.as_text())
+            if precision is not None:
+                precision_pipeline(precision).run(module, [])
+            found = collectives(parse(compile_for(module, target("h200")).text))
+        return sum(each.size for each in found if each.kind == "all-gather")
+
+    weights = 2 * WIDTH * HIDDEN // 4
+    assert gathered(jnp.float32, None) == gathered(jnp.float32, "f32") == 4 * weights
+    assert gathered(jnp.float32, "fp16") == 2 * weights <= gathered(jnp.bfloat16, None)
+
+
+@needs_compiler
 def test_a_table_of_master_weights_is_gathered_as_it_is_rounded() -> None:
     """ZeRO-3: all rows of an embedding in f32 are cut over the devices, and rows of it are read in f16."""
     rows = NamedSharding(MESH, PartitionSpec("i"))
