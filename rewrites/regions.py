@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalify_hlo import budget
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.emit.widening import widened
 from scalify_hlo.rules.bodies import body_kind, open_scale, with_body
@@ -17,12 +16,12 @@ from scalify_hlo.rules.shapes import to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import UNIT, Moments
-from scalify_hlo.types import LARGEST, tensor_info
+from scalify_hlo.types import tensor_info
 
 from .additive import combined, finish_combined, relative
 from .contraction import growth
 from .multiplicative import product_scale
-from .selection import mask
+from .selection import is_far, mask
 
 # --- reductions -----------------------------------------------------------------------------------------------
 
@@ -123,8 +122,7 @@ def _with_bound(r: OpRewrite, kind: str, *, met: bool) -> ScaledValue | None:
         return None
     if kind not in ("maximum", "minimum") or (number > 0) != (kind == "minimum"):
         return None
-    far = min(budget.MASK, LARGEST.get(r.info(1).element, math.inf))
-    if abs(number) < far and (r.rewriter.paper or not met):
+    if not is_far(r.info(1), number) and (r.rewriter.paper or not met):
         return None
     x = to_rank_0(r.rewriter, x)
     r.inputs[0] = x

@@ -14,7 +14,7 @@ from scalify_hlo.rules.shapes import joined, to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import Moments
-from scalify_hlo.types import LARGEST
+from scalify_hlo.types import LARGEST, TensorInfo
 
 from .additive import bring_together, combined, constant_operand, finish_combined, relative, together
 from .nonlinear import on_values
@@ -32,7 +32,7 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], *, filled: bool = Fal
             if number is None:
                 continue
             other = r.scaled(j)
-            scale = mask(r, i, j, number) if abs(number) >= budget.MASK or _is_outer(r, number) else None
+            scale = mask(r, i, j, number) if is_far(r.info(i), number) or _is_outer(r, number) else None
             aligned = constant_operand(r, i, j) if scale is None else None
             if aligned is not None:
                 r.because("constant")
@@ -64,6 +64,11 @@ def _either(members: tuple[ScaledValue, ...], scale: Scale) -> Moments:
     nonnegative = found.nonnegative and all(m.nonnegative for m in rest)
     infinite = found.infinite or any(m.infinite for m in rest)
     return Moments(found.rms, found.mean, nonnegative, infinite=infinite)
+
+
+def is_far(info: TensorInfo, number: float) -> bool:
+    """Whether a constant would crush what it is selected beside: a mask, or the largest number of an f8 type."""
+    return abs(number) >= min(budget.MASK, LARGEST.get(info.element, math.inf))
 
 
 def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:

@@ -37,7 +37,8 @@ _OPS = ["tests/ops/test_branches_and_bounds.py", "tests/ops/test_rules.py", "tes
 # The folder or file -> the tests closest to it; the longest name that fits decides.
 _CLOSEST = {
     "rewrites": _OPS,
-    "rewrites/collectives.py": ["tests/ops/test_devices.py"],
+    "rewrites/composites.py": [*_OPS, "tests/frontend/test_primitives.py", "tests/frontend/test_custom_scale.py"],
+    "rewrites/collectives.py": ["tests/ops/test_devices.py", "tests/ops/test_kept_scales.py"],
     "rewrites/control_flow.py": ["tests/ops/test_branches_and_bounds.py", "tests/ops/test_zero_scales.py"],
     "scalify_hlo/engine": _OPS,
     "scalify_hlo/passes": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/passes/test_*.py")),

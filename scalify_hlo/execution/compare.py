@@ -24,8 +24,10 @@ Verdict = Literal["exact", "ok", "wrong", "unchecked"]
 class Tolerance:
     """How far a float result may be from the f64 program's.
 
-    RMS of the error:  noise_units * (RMS of the noise) + epsilons * eps * RMS of the result;
-    largest error:     noise_units * (largest noise) + 4 * epsilons * eps * RMS of the result.
+    RMS of the error:  noise_units * (RMS of the noise) + epsilons * (unit in the last place of the RMS of the result);
+    largest error:     noise_units * (largest noise) + 4 * epsilons * (that unit).
+
+    The unit is eps * RMS, and the smallest number of the result's type where that is larger.
 
     The noise is the original program's own distance from its f64 self, for each result the larger of its own and of
     the 90th percentile, relative to the RMS, over the results of its element type (one small result may be right by
@@ -141,6 +143,9 @@ class _Reference:
         if not (spec.is_float or is_complex(spec.element_type)):
             return _Reference(original, ideal, 0.0, 0.0, 0.0)
         original, ideal = _wide(original), _wide(ideal)
+        if spec.element_type.startswith("f8"):  # what the type cannot hold is infinite: e4m3 makes it a NaN
+            beyond = ~np.isfinite(original) & (np.abs(ideal) > float(_finfo(spec.dtype).max))
+            ideal = np.where(beyond, np.copysign(np.inf, ideal), ideal)
         both = np.isfinite(original) & np.isfinite(ideal)
         noise = np.abs(original[both] - ideal[both])
         return _Reference(original, ideal, _rms(ideal[np.isfinite(ideal)]), _largest(noise), _rms(noise))
@@ -177,10 +182,11 @@ def _compare(
     as_original = _same(got, original)
     overflowed = as_original & ~np.isfinite(original)
     placed = np.where(finite, np.isfinite(got) | overflowed, _same(got, ideal) | as_original)
-    if spec.element_type.startswith("f8"):  # a cast of the value saturates
-        placed |= ~np.isfinite(original)
     # A bound beyond the type (a mask of -1e9 in f16) is clipped to the largest number that data hold.
     largest_number = float(_finfo(data.dtype).max)
+    if spec.element_type.startswith("f8"):  # a cast of the value saturates, to the largest number of its sign
+        saturated = np.isinf(ideal) & (np.abs(_wide(data)) >= largest_number) & (np.sign(got) == np.sign(ideal))
+        placed |= ~np.isfinite(original) & (saturated | np.isnan(ideal))
     with np.errstate(invalid="ignore"):
         clipped = ~np.isfinite(original) & (np.abs(_wide(data)) >= largest_number)
         clipped &= np.real(got) * np.sign(np.real(ideal)) >= _CLIPPED * np.abs(ideal)
@@ -189,7 +195,8 @@ def _compare(
     eps = 2.0**-43 if spec.element_type in ("f64", "complex<f64>") else epsilon(spec.element_type)
     eps = max(eps, tolerance.coarsest)
     typical_max, typical_rms = typical or (0.0, 0.0)
-    floor = tolerance.epsilons * eps * rms
+    # A unit in the last place of a number that large: below the normal numbers of its type it is the smallest number.
+    floor = tolerance.epsilons * max(eps * rms, float(_finfo(spec.dtype).smallest_subnormal))
     limit_max = tolerance.noise_units * max(reference.noise_max, typical_max * rms) + 4 * floor
     limit_rms = tolerance.noise_units * max(reference.noise_rms, typical_rms * rms) + floor
     with np.errstate(over="ignore", invalid="ignore"):

@@ -66,6 +66,24 @@ def test_what_a_cast_to_f8_cannot_hold_may_be_saturated() -> None:
     assert not compare([original], [saturated[::-1]], [ideal], paired=False).passed
 
 
+@pytest.mark.parametrize("element", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_a_cast_that_saturates_gives_the_largest_number(element: type) -> None:
+    """A mask of -1e9 is the least number of the type then, and no measure of how exact the others have to be."""
+    ideal, original = np.array([-1e9, 1.0]), np.array([-np.inf, 1.0]).astype(element)
+    least = float(ml_dtypes.finfo(element).min)
+    for values, right in (([least, 1.0], True), ([least / 4, 1.0], False), ([-least, 1.0], False)):
+        assert compare([original], [np.array(values, element)], [ideal], paired=False).passed == right
+
+
+def test_units_of_subnormal_numbers_are_the_smallest_number() -> None:
+    unit = 2.0**-24
+    ideal = np.full(64, 17 * unit)
+    original = ideal.astype(np.float16)
+    assert one(original, original + np.float16(4 * unit), 1.0, ideal).passed
+    assert not one(original, original + np.float16(5 * unit), 1.0, ideal).passed
+    assert one(original, np.full(64, 3.0, np.float16), 4 * unit, ideal).passed is False  # 12 units
+
+
 def test_another_sample_of_the_noise_is_fine() -> None:
     other = (IDEAL - 2 * NOISE[::-1]).astype(np.float32)
     result = one(ORIGINAL, other, 1.0, IDEAL)

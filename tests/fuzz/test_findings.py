@@ -93,3 +93,13 @@ def test_remainders_of_f16_values_of_unlike_size(line: str, scales: str) -> None
 def test_what_is_divided_by_zeros_in_f16_leaves_what_it_is_beside(line: str, values: str) -> None:
     """1/0 had the scale 2^126, which became that of the selected values: 0 for all of them."""
     assert _outcome(line, Argument("a0", (4,), "float16", values)) == "ok"
+
+
+@pytest.mark.parametrize("scales", ["rms", "jitter"])
+@pytest.mark.parametrize("line", [
+    "jnp.nan_to_num((0.0 - nn.softmax(a0, axis=0)).astype(jnp.float8_e4m3fn))",
+    "jnp.nan_to_num((a0 * 0.01).astype(jnp.float8_e4m3fn))", "jnp.nan_to_num((a0 + 0.25).astype(jnp.float8_e5m2))",
+])  # fmt: skip
+def test_the_largest_f8_number_beside_small_ones(line: str, scales: str) -> None:
+    """What is selected where there is an infinity had a scale of 2^9, at which probabilities are 0."""
+    assert _outcome(line, Argument("a0", (3, 3), "float32"), scales=scales) == "ok"

@@ -82,10 +82,10 @@ def test_a_result_of_which_the_original_has_only_overflows_is_as_exact_as_its_co
     assert judge(Case(program("(a0.T @ a0).astype(jnp.float32) * 1.5", arguments=(x,)), "", 0)) == "ok"
 
 
-def test_what_f16_cannot_hold_is_outside_of_the_contract_while_it_is_finite() -> None:
+def test_units_below_the_normal_numbers_of_f16_are_its_smallest_number() -> None:
     x = Argument("a0", (8, 8, 2), "float16", "subnormal")
     line = "jnp.where(jnp.isfinite(a0), a0, -1.5).at[jnp.array([0, 0, 0])].min(2.0, mode='clip')"
-    assert judge(Case(program(line, arguments=(x,)), "on-unsupported=unscale", 563)).split(":")[0] in ("ok", "outside")
+    assert judge(Case(program(line, arguments=(x,)), "on-unsupported=unscale", 563)) == "ok"
 
 
 def test_predicates_without_elements_have_no_scale() -> None:

@@ -53,3 +53,17 @@ def test_the_transpose_is_gone_and_the_numbers_are_the_same(between: str) -> Non
 )
 def test_other_products_stay(text: str) -> None:
     assert "stablehlo.transpose" in turned(text)
+
+
+def test_a_product_with_batch_dimensions_stays_as_it_is() -> None:
+    text = """func.func @main(%x: tensor<5x6x4xf32>, %y: tensor<5x6x3xf32>) -> tensor<3x5x4xf32> {
+  %d = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1] :
+    (tensor<5x6x4xf32>, tensor<5x6x3xf32>) -> tensor<5x4x3xf32>
+  %t = stablehlo.transpose %d, dims = [2, 0, 1] : (tensor<5x4x3xf32>) -> tensor<3x5x4xf32>
+  return %t : tensor<3x5x4xf32>
+}"""
+    generator = np.random.default_rng(0)
+    arrays = [generator.normal(size=shape).astype(np.float32) for shape in ((5, 6, 4), (5, 6, 3))]
+    rewritten = turned(text)
+    assert "stablehlo.transpose" in rewritten
+    np.testing.assert_array_equal(xla.compile(rewritten)(arrays)[0], xla.compile(text)(arrays)[0])
