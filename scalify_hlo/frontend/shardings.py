@@ -26,8 +26,9 @@ def scaled_shardings(shardings: Any, like: Any) -> Any:
     ScaledArray: the scale is sharded along the dimensions in which it has as many numbers as the data, and replicated
     along all others; one of rank 0 is replicated. What it returns is meant for `jax.device_put`, the `in_shardings` and
     `out_shardings` of `jax.jit`, and `jax.lax.with_sharding_constraint`. Raises ValueError where `shardings` is no
-    prefix of `like`.
+    prefix of `like`, or a leaf of it no sharding, with the path of the first such leaf.
     """
+    _check_fits("shardings", shardings, like)
     return jax.tree.map(
         lambda sharding, part: jax.tree.map(lambda leaf: _of_leaf(sharding, leaf), part, is_leaf=is_scaled),
         shardings, like, is_leaf=_is_sharding,
@@ -68,11 +69,42 @@ class ShardedFunction:
             given = dict(self._jit_arguments)
             plain = jax.jit(self.__wrapped__, **given)
             if self._in_shardings is not None:
+                _check_fits("in_shardings", self._in_shardings, args)
                 given["in_shardings"] = scaled_shardings(self._in_shardings, args)
             if self._out_shardings is not None:
-                given["out_shardings"] = scaled_shardings(self._out_shardings, plain.eval_shape(*args, **kwargs))
+                results = plain.eval_shape(*args, **kwargs)
+                _check_fits("out_shardings", self._out_shardings, results)
+                given["out_shardings"] = scaled_shardings(self._out_shardings, results)
             self._by_structure[key] = jax.jit(self.__wrapped__, **given)
         return self._by_structure[key]
+
+
+def _check_fits(what: str, shardings: Any, like: Any) -> None:
+    """Raises ValueError, in one line, where a tree of shardings is no prefix of a tree of arrays."""
+    given = jax.tree_util.tree_leaves_with_path(shardings, is_leaf=lambda x: _is_sharding(x) or is_scaled(x))
+    for path, sharding in given:
+        if not (_is_sharding(sharding) or is_scaled(sharding)):
+            where = jax.tree_util.keystr(path)
+            raise ValueError(f"scalify: {what}{where}: {sharding!r:.60} is no sharding: give NamedSharding or None")
+    paths = [path for path, _ in given]
+    arrays = [path for path, _ in jax.tree_util.tree_leaves_with_path(like, is_leaf=_is_array)]
+    for path in paths:
+        if arrays and not any(array[: len(path)] == path for array in arrays):
+            where = jax.tree_util.keystr(path)
+            raise ValueError(f"scalify: {what}{where}: there is no such array: {_known(arrays)}")
+    for array in arrays:
+        if not any(array[: len(path)] == path for path in paths):
+            where = jax.tree_util.keystr(array)
+            raise ValueError(f"scalify: {what}: nothing for the array at {where}: {_known(paths)}")
+
+
+def _known(paths: list[Any]) -> str:
+    names = [jax.tree_util.keystr(path) for path in paths]
+    return f"known are {', '.join(names[:6])}{', ...' if len(names) > 6 else ''}"
+
+
+def _is_array(x: Any) -> bool:
+    return x is None or is_scaled(x)
 
 
 def _is_sharding(x: Any) -> bool:

@@ -375,6 +375,27 @@ def test_shardings_that_do_not_fit_are_refused():
     """)
 
 
+def test_trees_of_shardings_that_do_not_fit_are_refused_in_one_line():
+    run("""
+    import pytest
+    cut = NamedSharding(mesh, P("i"))
+    p, x = sc.as_scaled_array(({"a": X, "b": X}, X))
+    step = lambda p, x: jax.tree.map(lambda w: w - jnp.mean(x), p)
+    cases = (
+        (dict(in_shardings=({"a": cut}, cut)), r"in_shardings: nothing for the array at .0..'b'.: known are .*, .1."),
+        (dict(in_shardings=(cut, cut, cut)), r"in_shardings.2.: there is no such array: known are .0..'a'., .*"),
+        (dict(in_shardings=({"a": cut, "z": cut}, cut)), r"in_shardings.0..'z'.: there is no such array: .*"),
+        (dict(out_shardings={"a": cut, "z": cut}), r"out_shardings.'z'.: there is no such array: .* .'a'., .'b'."),
+        (dict(in_shardings=(cut, "i")), r"in_shardings.1.: 'i' is no sharding: .*"),
+    )
+    for given, message in cases:
+        with pytest.raises(ValueError, match="^scalify: " + message + "$"):
+            sc.scalify(step, **given)(p, x)
+    with pytest.raises(ValueError, match="^scalify: shardings.'z'.: there is no such array: .*$"):
+        sc.scaled_shardings({"a": cut, "b": cut, "z": cut}, p)
+    """)
+
+
 def test_shardings_are_seen_through_a_function_around():
     """Of a transformed function that is called inside of `jax.jit`; and two such calls are one function."""
     run("""

@@ -73,6 +73,42 @@ def test_collectives_on_four_devices() -> None:
     four_devices.run(_PROGRAM)
 
 
+# Every device has data at f16's largest number: any sum of two of them is none of f16, nor are the values.
+_LARGE = """
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+import scalify_hlo as sc
+
+count = len(jax.devices())
+mesh = jax.make_mesh((count,), ("i",), axis_types=(AxisType.Auto,))
+cut, whole = NamedSharding(mesh, P("i")), NamedSharding(mesh, P())
+mapped = jax.shard_map(lambda x: (jax.lax.psum(x, "i"), jax.lax.psum_scatter(x, "i", tiled=True)),
+                       mesh=mesh, in_specs=P(), out_specs=(P(), P("i")), check_vma=False)
+data = np.full((count,), 65504, np.float16)
+for exponent in (20, -20):
+    x = sc.ScaledArray(data, np.float32(2.0**exponent))
+    for y in sc.scalify(mapped)(x):
+        assert y.data.dtype == np.float16 and np.isfinite(np.asarray(y.data)).all(), y
+        want = 65504.0 * count * 2.0**exponent
+        np.testing.assert_array_equal(np.asarray(y.data, np.float64) * np.asarray(y.scale, np.float64), want)
+
+# The same of sums that the partitioner adds: a product that is cut along what it contracts, rounded to f16.
+rows, columns = np.ones((8, 4 * count), np.float16), np.full((4 * count, 8), 16000, np.float16)
+product = sc.scalify(lambda x, w: x @ w, in_shardings=(NamedSharding(mesh, P(None, "i")), cut), out_shardings=whole)
+x, w = sc.ScaledArray(rows, np.float32(1)), sc.ScaledArray(columns, np.float32(2.0**20))
+assert "unreduced" in product.lower(x, w).as_text()
+y = product(x, w)
+assert y.data.dtype == np.float16 and np.isfinite(np.asarray(y.data)).all(), y
+value = np.asarray(y.data, np.float64) * np.asarray(y.scale, np.float64)
+np.testing.assert_allclose(value, 64000.0 * count * 2.0**20, rtol=2e-3)
+"""
+
+
+@pytest.mark.parametrize("devices", [4, 8])
+def test_sums_in_f16_overflow_on_no_number_of_devices(devices: int) -> None:
+    four_devices.run(_LARGE, devices)
+
+
 _MANUAL = """
 module attributes {{mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32}} {{
   sdy.mesh @mesh = <["x"=2]>
