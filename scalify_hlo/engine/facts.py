@@ -13,14 +13,20 @@ import numpy as np
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import terminator
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import carried_by
 from scalify_hlo.module.constants import BINARY, UNARY, moments_of_iota, read_dense, rounded
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.rules.sizing import of_facts
 from scalify_hlo.rules.values import UNKNOWN, PlainFacts
+from scalify_hlo.size.algebra import Algebra, Size
+from scalify_hlo.size.estimate import UNKNOWN as UNSIZED
+from scalify_hlo.size.estimate import size_of
+from scalify_hlo.size.laws.functions import mask
 from scalify_hlo.size.masks import share_of
 from scalify_hlo.size.moments import Moments, of_constant
+from scalify_hlo.size.view import View
 from scalify_hlo.types import tensor_info
 
 # Operations that rearrange or repeat elements: a splat stays the same splat.
@@ -79,8 +85,6 @@ class FactFinder:
             return self._of_convert(op.operands[0], value, depth)
         if name == "stablehlo.iota":
             return _of_iota(op, value)
-        if name == "stablehlo.scatter" and len(op.operands) == 3:
-            return self._of_scatter(op, value, depth)
         if name == "func.call":
             return self._of_call(op, value, depth)
         if name in UNARY:
@@ -90,35 +94,27 @@ class FactFinder:
             x, y = (self.of(operand, depth - 1) for operand in op.operands)
             if x.splat is not None and y.splat is not None:
                 return _splat(BINARY[name](x.splat, y.splat), value)
-            if name == "stablehlo.multiply":
-                return _of_products(x, y, 1)
-        if name == "stablehlo.dot_general":
-            x, y = (self.of(operand, depth - 1) for operand in op.operands)
-            numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-            shape, contracting = tensor_info(op.operands[0].type).shape, list[int](numbers.lhs_contracting_dimensions)
-            return _of_products(x, y, math.prod(shape[d] for d in contracting))
-        if name == "stablehlo.select":
-            x, y = (self.of(operand, depth - 1) for operand in list(op.operands)[1:])
-            if x.indifferent and y.indifferent:
-                return PlainFacts(indifferent=True)
-            if x.moments and y.moments and not (x.indifferent or y.indifferent):
-                return PlainFacts(moments=x.moments.mixed(y.moments))
-        return UNKNOWN
+        return self._by_law(op, value, depth)
 
-    def _of_scatter(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
-        """Of updates written to, or added to, zeros, as in the gradient of a gather: a sparse tensor.
-
-        # E[x^2] = share of elements written * E[update^2], the places taken to be distinct
-        """
-        target, updates = self.of(op.operands[0], depth - 1), self.of(op.operands[2], depth - 1)
-        if target.splat != 0 or updates.moments is None or updates.indifferent:
+    def _by_law(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
+        """By the law of size, of an operation whose operands are all known."""
+        if not len(op.operands):
             return UNKNOWN
-        size, written = tensor_info(value.type).size, tensor_info(op.operands[2].type).size
-        if size <= 0 or written <= 0:
-            return UNKNOWN
-        share = min(written / size, 1.0)
-        known = updates.moments
-        return PlainFacts(moments=Moments(known.rms * math.sqrt(share), known.mean * share, known.nonnegative))
+        sizes: list[Size] = []
+        for operand in op.operands:
+            info = tensor_info(operand.type)
+            facts = UNKNOWN if info.element == "i1" else self.of(operand, depth - 1)
+            if info.carries_scale and facts == UNKNOWN:
+                return UNKNOWN
+            sizes.append(mask(share_of(operand)) if info.element == "i1" else of_facts(facts))
+        view = View(op, op.name, sizes, Algebra(), {}, {}, 0.0)
+        view.index = ir.OpResult(value).result_number
+        size = size_of(view)
+        # Zeros and a number that stands for infinity, (1 - p) * -1e9, are a mask: at the scale of their RMS what they
+        # are added to would be 0.
+        far = size.moments.rms >= budget.MASK
+        # A law's number is one for the size: of a mask of zeros and -1e4 it is -1e4. Nor are all elements then alike.
+        return UNKNOWN if size is UNSIZED or size.is_indifferent or far else PlainFacts(moments=size.moments)
 
     def _of_call(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
         """Of a result of a function, found in its body given what is known of the arguments."""
@@ -169,14 +165,6 @@ def _splat(number: float, value: ir.Value) -> PlainFacts:
     number = held
     indifferent = number == 0 or not math.isfinite(number)
     return PlainFacts(float(number), indifferent, None if indifferent else of_constant(number))
-
-
-def _of_products(x: PlainFacts, y: PlainFacts, count: int) -> PlainFacts:
-    """Of sums of `count` products of elements of known size, as the rules of scaled values have them."""
-    if x.moments is None or y.moments is None or x.indifferent or y.indifferent or count <= 0:
-        return UNKNOWN
-    product = x.moments.product(y.moments)
-    return PlainFacts(moments=product if count == 1 else product.summed(count))
 
 
 def _of_dense(op: ir.Operation) -> PlainFacts:
