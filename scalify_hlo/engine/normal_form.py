@@ -19,7 +19,7 @@ SQUARE = "chlo.square"
 
 
 def to_normal_form(module: ir.Module) -> None:
-    """Write squares as products, private functions where they are called, and minima of maxima as clamps, in place."""
+    """Write squares as products, private functions where they are called, and clips as clamps, in place."""
     write_as_products([op for op in walk(module.operation) if op.name == SQUARE])
     inline_calls(module)
     write_as_clamps(module)

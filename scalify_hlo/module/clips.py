@@ -1,6 +1,7 @@
 """A minimum of a maximum is a clip: `jnp.clip` writes the two, `lax.clamp` one, which says what bounds the value.
 
 # min(b, max(a, x)) = clamp(a, x, b), NaN included (StableHLO's specification of clamp)
+# max(a, min(b, x)) = clamp(a, x, b) where a <= b
 """
 
 import math
@@ -11,25 +12,32 @@ from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.types import tensor_info
 
 _MINIMUM, _MAXIMUM, _BROADCAST = "stablehlo.minimum", "stablehlo.maximum", "stablehlo.broadcast_in_dim"
+_OTHER = {_MINIMUM: _MAXIMUM, _MAXIMUM: _MINIMUM}
 
 
 def write_as_clamps(module: ir.Module) -> None:
-    """Replace minima of maxima of real floats where both bounds are one number for all elements, in place."""
-    for least in [op for op in walk(module.operation) if op.name == _MINIMUM]:
-        outer = _bounded(least)
-        greatest = None if outer is None else defining_op(outer[0])
-        if outer is None or greatest is None or greatest.name != _MAXIMUM:
+    """Replace minima of maxima, and maxima of minima, of real floats by clamps, in place.
+
+    Both bounds have to be one number for all elements; of a maximum of a minimum, constants in order.
+    """
+    for last in [op for op in walk(module.operation) if op.name in _OTHER]:
+        outer = _bounded(last)
+        first = None if outer is None else defining_op(outer[0])
+        if outer is None or first is None or first.name != _OTHER[last.name]:
             continue
-        inner = _bounded(greatest)
-        if inner is None or only_reader(greatest.results[0]) is None:
+        inner = _bounded(first)
+        if inner is None or only_reader(first.results[0]) is None:
+            continue
+        low, high = (inner[1], outer[1]) if last.name == _MINIMUM else (outer[1], inner[1])
+        if last.name == _MAXIMUM and not _number(low, math.inf) <= _number(high, -math.inf):
             continue
         clamp = ir.Operation.create(
-            "stablehlo.clamp", [least.results[0].type], [inner[1], inner[0], outer[1]], dict(least.attributes.items()),
-            loc=least.location, ip=ir.InsertionPoint(least),
+            "stablehlo.clamp", [last.results[0].type], [low, inner[0], high], dict(last.attributes.items()),
+            loc=last.location, ip=ir.InsertionPoint(last),
         )  # fmt: skip
-        least.results[0].replace_all_uses_with(clamp.results[0])
-        least.erase()
-        greatest.erase()
+        last.results[0].replace_all_uses_with(clamp.results[0])
+        last.erase()
+        first.erase()
 
 
 def _bounded(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
@@ -44,9 +52,14 @@ def _bounded(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
 
 def _is_number(value: ir.Value) -> bool:
     """Whether a value is one number for all elements: a finite constant, or a broadcast of a scalar."""
-    constant = constant_behind(value)
-    if constant is not None:
-        number = splat_number(constant)
-        return number is not None and math.isfinite(number)
+    if constant_behind(value) is not None:
+        return math.isfinite(_number(value, math.inf))
     op = defining_op(value)
     return op is not None and op.name == _BROADCAST and tensor_info(op.operands[0].type).rank == 0
+
+
+def _number(value: ir.Value, unknown: float) -> float:
+    """The number that all elements of a constant are."""
+    constant = constant_behind(value)
+    number = None if constant is None else splat_number(constant)
+    return unknown if number is None else number

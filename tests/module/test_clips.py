@@ -21,8 +21,12 @@ def _clamp(x: jax.Array) -> jax.Array:
     return jax.lax.clamp(-1.0, x * 1e6, 1.0)
 
 
-def _other_order(x: jax.Array) -> jax.Array:
+def _bounds_first(x: jax.Array) -> jax.Array:
     return jnp.minimum(jnp.maximum(-1.0, x * 1e6), 1.0)
+
+
+def _other_order(x: jax.Array) -> jax.Array:
+    return jnp.maximum(jnp.minimum(x * 1e6, 1.0), -1.0)
 
 
 def _computed_bound(x: jax.Array) -> jax.Array:
@@ -30,7 +34,7 @@ def _computed_bound(x: jax.Array) -> jax.Array:
     return jnp.clip(x * 1e6, -bound, bound)
 
 
-@pytest.mark.parametrize("fun", [_clip, _clamp, _other_order, _computed_bound])
+@pytest.mark.parametrize("fun", [_clip, _clamp, _bounds_first, _other_order, _computed_bound])
 @pytest.mark.parametrize("precision", [None, "fp16"])
 def test_what_a_clip_bounds_has_the_scale_of_the_bound(fun: Callable[..., jax.Array], precision: str | None) -> None:
     """Data of 2^-20 were left beside the scale of what was clipped, as ADOPT clips a gradient over a small root."""
@@ -58,6 +62,22 @@ def test_other_minima_stay(bound: str, low: str, more: bool) -> None:
     returned, results = ("%r, %above", "(tensor<4xf32>, tensor<4xf32>)") if more else ("%r", "tensor<4xf32>")
     types = ", ".join(["tensor<4xf32>"] * (1 + more))
     text = _PAIR.format(bound=bound, low=low, returned=f"{returned} : {types}", results=results)
+    with make_context():
+        module = ir.Module.parse(text)
+        before = str(module)
+        write_as_clamps(module)
+        assert str(module) == before
+
+
+def test_a_maximum_of_a_minimum_below_it_stays() -> None:
+    """max(2, min(x, 1)) is 2, and clamp(2, x, 1) is 1."""
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %low = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %high = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %below = stablehlo.minimum %x, %high : tensor<4xf32>
+  %r = stablehlo.maximum %below, %low : tensor<4xf32>
+  return %r : tensor<4xf32>
+}"""
     with make_context():
         module = ir.Module.parse(text)
         before = str(module)

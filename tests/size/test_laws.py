@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.engine.normal_form import to_normal_form
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.module.traits import TABLE, Trait
 from scalify_hlo.size.analysis import SizeAnalysis
@@ -116,11 +117,12 @@ _TOLERANCE = {
 
 
 def estimated(function: Callable[..., Any], arguments: list[Any]) -> float:
-    """log2 of the size of a function's result, by analysis, where the arguments have the sizes they have."""
+    """log2 of the size of a function's result, of its normal form, where the arguments have the sizes they have."""
     text = jax.jit(function).lower(*arguments).as_text()
     sizes = {f"s{i}": float(np.log2(np.sqrt(np.mean(np.square(a))))) for i, a in enumerate(arguments)}
     with make_context():
         module = ir.Module.parse(text)
+        to_normal_form(module)
         analysis = SizeAnalysis(module, public_function(module))
         return analysis.algebra.log2(analysis.main.results[0], sizes)
 

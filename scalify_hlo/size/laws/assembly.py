@@ -81,9 +81,6 @@ def extremum(v: View) -> Size:
             rms, mean = other.moments.rms, other.moments.mean * (1 if largest else -1)
             half = Moments(math.sqrt(0.5) * rms, max(0.4 * rms, mean), largest, share=0.5)
             return other.with_moments(half if largest else half.times(-1))
-    bounds = _both_bounds(v)
-    if bounds is not None:
-        return smaller(v, *bounds)
     both = x.moments.nonnegative and y.moments.nonnegative
     if not largest and both:
         return smaller(v, x, y)
@@ -94,21 +91,6 @@ def extremum(v: View) -> Size:
     found = v.algebra.sum([x, y])
     either = largest and (x.moments.nonnegative or y.moments.nonnegative)
     return found.with_moments(Moments(found.moments.rms, found.moments.mean, either or both))
-
-
-def _both_bounds(v: View) -> tuple[Size, Size] | None:
-    """(x, the larger bound) of min(max(x, -a), b) and max(min(x, b), -a): a clamp that is written as two operations."""
-    for bound, inner in ((v.x, v.value(1)), (v.y, v.value(0))):
-        op = defining_op(root(inner))
-        if bound.splat is None or op is None or op.name not in ("stablehlo.maximum", "stablehlo.minimum"):
-            continue
-        if op.name == v.name:
-            continue
-        others = [v.known.get(operand) or Size() for operand in op.operands]
-        for other, x in (others, others[::-1]):
-            if other.splat is not None and other.splat * bound.splat <= 0:
-                return x, of_number(max(abs(other.splat), abs(bound.splat)))
-    return None
 
 
 # between the bounds: the smaller of x and them, where they are on both sides of 0

@@ -1,4 +1,5 @@
 // RUN: scalify-opt %s | FileCheck %s
+// RUN: scalify-opt %s --scalify-normal-form --scalify-size | FileCheck %s --check-prefix=SIZE
 
 // min(b, max(a, x)) = clamp(a, x, b): what a clip bounds has the smaller one of its own scale and the bound's
 // CHECK-LABEL: func.func @main(
@@ -7,6 +8,8 @@
 // CHECK: %[[SCALE:.*]] = stablehlo.minimum %{{.*}}, %[[S]] : tensor<f32>
 // CHECK: stablehlo.clamp
 // CHECK: return %{{.*}}, %[[SCALE]]
+// SIZE-LABEL: func.func @main(
+// SIZE: stablehlo.clamp{{.*}}scalify.size = "(1 + s0^-1)^-1 rms=1"
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %low = stablehlo.constant dense<-1.0> : tensor<4xf32>
   %high = stablehlo.constant dense<1.0> : tensor<4xf32>

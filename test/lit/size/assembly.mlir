@@ -98,19 +98,6 @@ func.func @clipped_norm(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
 
 // -----
 
-// a clamp written as two
-// CHECK-LABEL: func.func @clipped(
-// CHECK: stablehlo.minimum{{.*}}scalify.size = "(0.5 + s0^-1)^-1 rms=1"
-func.func @clipped(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
-  %l = stablehlo.constant dense<-2.0> : tensor<4x16xf32>
-  %h = stablehlo.constant dense<2.0> : tensor<4x16xf32>
-  %n = stablehlo.maximum %x, %l : tensor<4x16xf32>
-  %r = stablehlo.minimum %n, %h : tensor<4x16xf32>
-  return %r : tensor<4x16xf32>
-}
-
-// -----
-
 // CHECK-LABEL: func.func @maximum_of_two(
 // CHECK: stablehlo.maximum{{.*}}scalify.size = "(s0 + s1) rms=1"
 func.func @maximum_of_two(%x: tensor<4x16xf32>, %y: tensor<4x16xf32>) -> tensor<4x16xf32> {
