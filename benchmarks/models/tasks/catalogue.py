@@ -49,6 +49,9 @@ TASKS: dict[str, Task] = {
     "coupling": Task("flow of couplings", "flax.linen", "AdamW", "coupling_flow"),
     "splines": Task("network of splines", "jax", "Adam", "spline_network"),
     "q-learning": Task("double Q-learning, target network", "flax.linen", "Adam, clipping", "value_learning"),
+    "sines": Task("network of sines, 2nd derivatives", "flax.linen", "Adam, schedule", "sine_network"),
+    "alignment": Task("speech, alignment by CTC", "flax.linen", "Adam", "speech_alignment"),
+    "operator": Task("Fourier neural operator", "jax", "Adam", "fourier_operator"),
     "recommender": Task("recommender, embedding tables", "jax", "Adagrad, RMSprop", "recommender", held_out=True),
     "gan": Task("GAN", "equinox", "two Adams", "adversarial", held_out=True),
     "lora": Task("LoRA, frozen weights", "jax", "AdamW, schedule", "low_rank_adaptation", held_out=True),
@@ -63,6 +66,9 @@ TASKS: dict[str, Task] = {
     "schedule-free": Task("regression, large units", "flax.nnx", "schedule-free AdamW", "schedule_free", held_out=True),
     "metric": Task("metric learning, triplets", "jax", "momentum, schedule", "metric_learning", held_out=True),
     "density": Task("mixture density", "jax", "Adam", "mixture_density", held_out=True),
+    "labelling": Task("sequence labels, random field", "jax", "AdamW", "sequence_labelling", held_out=True),
+    "equilibrium": Task("deep equilibrium, while loops", "jax", "Nesterov momentum", "equilibrium", held_out=True),
+    "score": Task("denoising score matching", "haiku", "Adam", "score_matching", held_out=True),
     "counts": Task("counts, negative binomial", "jax", "Adam", "count_regression", held_out=True),
 }  # fmt: skip
 
