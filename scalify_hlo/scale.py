@@ -30,6 +30,7 @@ class Symbol:
     depth: nesting depth of the region that defines the value, 0 for the function body.
     positive: known not to be zero, so that dividing by it is safe.
     least: log2 of the smallest value that a positive symbol can have.
+    most: log2 of the largest value that it can have.
     trials: log2 of what it would be if all scales that enter the function were 1, 2^2, 2^-2.
     """
 
@@ -40,6 +41,7 @@ class Symbol:
     positive: bool
     least: float = SMALLEST_EXPONENT
     trials: Trials = TRIALS
+    most: float = math.inf
 
     @property
     def is_open(self) -> bool:
@@ -139,6 +141,16 @@ class Scale:
                 return -math.inf
             least += symbol.least * power
         return least
+
+    @property
+    def most(self) -> float:
+        """log2 of the largest number that this scale can be, as far as it is known; else inf."""
+        most = self.exponent
+        for symbol, power in self.factors:
+            if power < 0 and not symbol.positive:
+                return math.inf
+            most += power * (symbol.most if power > 0 else symbol.least)
+        return most
 
     def halved(self) -> "tuple[Scale, Scale]":
         """(root, rest) with root^2 * rest = self, rest as small as algebra allows."""

@@ -1,9 +1,12 @@
 """What rules emit with: operations, the arithmetic of scales, and data times a scale."""
 
+import math
+
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.scale_emitter import NeedsScaleError
 from scalify_hlo.emit.scopes import At, Scope
 from scalify_hlo.emit.zero_scales import ZeroScaleEmitter
+from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
@@ -13,6 +16,10 @@ __all__ = ["At", "Emitter", "NeedsScaleError", "Scope"]
 class Emitter(ZeroScaleEmitter):
     """Multiplies data by scales."""
 
+    def __init__(self, entry: ir.Block, location: ir.Location, *, narrow: bool):
+        super().__init__(entry, location, narrow=narrow)
+        self._scaled: dict[ir.Value, tuple[ir.Value, Scale]] = {}  # products emitted here -> of what and what
+
     def rescale(self, data: ir.Value, factor: Scale, *, infinite: bool = False) -> ir.Value:
         """data * factor, in the data's type; through f32 where the type is too narrow for the factor.
 
@@ -20,6 +27,10 @@ class Emitter(ZeroScaleEmitter):
         """
         if factor.is_one:
             return data
+        source, scaled_by = self._scaled.get(data, (data, ONE))
+        if not scaled_by.is_one and (scaled_by * factor).is_constant:
+            # (x s) / s = x: what it was before
+            return self.rescale(source, scaled_by * factor)
         info = tensor_info(data.type)
         if factor.is_constant:
             return self._rescale_by_constant(data, info, factor.exponent)
@@ -27,13 +38,21 @@ class Emitter(ZeroScaleEmitter):
             wide = self.rescale(self.convert(data, "f32"), factor, infinite=infinite)
             return self.convert(wide, info.element)
         value = self.divisor(factor) if infinite else self.scale_value(factor)
-        return self._scaled_by("multiply", data, value, info)
+        return self._noted(self._scaled_by("multiply", data, value, info), data, factor)
 
     def unscale_by(self, data: ir.Value, scale: Scale) -> ir.Value:
         """data / scale, where the scale is a value of its own: no reciprocal is emitted. Not for narrow types."""
         if scale.is_constant:
             return self.rescale(data, ONE / scale)
-        return self._scaled_by("divide", data, self.divisor(scale), tensor_info(data.type))
+        source, scaled_by = self._scaled.get(data, (data, ONE))
+        if not scaled_by.is_one and (scaled_by / scale).is_constant:
+            return self.rescale(source, scaled_by / scale)
+        found = self._scaled_by("divide", data, self.divisor(scale), tensor_info(data.type))
+        return self._noted(found, data, ONE / scale)
+
+    def _noted(self, scaled: ir.Value, data: ir.Value, factor: Scale) -> ir.Value:
+        self._scaled[scaled] = data, factor
+        return scaled
 
     def source_of(self, data: ir.Value) -> tuple[ir.Value, float] | None:
         """(source, k) where `data` is source * 2^k by an operation emitted here."""
@@ -69,6 +88,10 @@ class Emitter(ZeroScaleEmitter):
             return self.convert(self._rescale_by_constant(self.convert(data, "f32"), tensor_info(
                 self.tensor_type(data.type, "f32")), exponent), info.element)  # fmt: skip
         source, total = data, exponent
+        constant = constant_behind(data)
+        number = None if constant is None or info.is_complex else splat_number(constant)
+        if number is not None and number and info.min_exponent <= math.log2(abs(number)) + exponent < info.max_exponent:
+            return self.splat(data, number * 2.0**exponent)
         low, high = info.min_exponent, info.max_exponent
         if info.is_complex:  # multiplied by f32 scale values
             low, high = max(low, -126), min(high, 127)

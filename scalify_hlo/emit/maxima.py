@@ -1,6 +1,6 @@
 """What products and maxima of scales are by their forms alone."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scalify_hlo.scale import ONE, Scale, Symbol
@@ -24,6 +24,22 @@ def normal_form(scales: Iterable[Scale]) -> Leaves:
 def covers(scale: Scale, other: Scale) -> bool:
     """Whether a scale is known to be no smaller than another by their forms alone."""
     return scale.factors == other.factors and scale.exponent >= other.exponent
+
+
+def no_larger(
+    scale: Scale, other: Scale, bounds: Mapping[Any, Sequence[Scale]], members: Mapping[Any, Sequence[Scale]]
+) -> bool:
+    """Whether a <= b is known, of a minimum that b is among or a maximum that a is among, or by their bounds.
+
+    bounds, members: factors of minima and maxima -> the scales that they were taken of.
+
+    # min(1, s) <= 1 <= 2 <= max(2, t), be s and t what they may
+    """
+    if scale.most <= other.least:
+        return True
+    above = [bound.shifted(scale.exponent) for bound in bounds.get(scale.factors, ())]
+    below = [member.shifted(other.exponent) for member in members.get(other.factors, ())]
+    return any(covers(other, bound) for bound in above) or any(covers(member, scale) for member in below)
 
 
 def power_product(symbols: Sequence[Symbol]) -> Scale:

@@ -4,11 +4,12 @@ It is hoisted to the outermost scope in which all its symbols exist, so that a l
 not change in it.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.maxima import Leaves, covers, normal_form, order, power_product
+from scalify_hlo.emit.maxima import Leaves, covers, no_larger, normal_form, order, power_product
 from scalify_hlo.emit.operation_emitter import OperationEmitter
 from scalify_hlo.emit.scopes import At, Scope
 from scalify_hlo.emit.stacks import Stacks
@@ -51,7 +52,8 @@ class ScaleEmitter(OperationEmitter):
         self._argument: ir.Value | None = None  # some scale of rank 0 that enters the function
 
     def symbol(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
-               least: float = SMALLEST_EXPONENT, trials: Trials = TRIALS) -> Symbol:  # fmt: skip
+               least: float = SMALLEST_EXPONENT, trials: Trials = TRIALS,
+               most: float = math.inf) -> Symbol:  # fmt: skip
         """A new symbol for a f32 scale value defined in the current scope."""
         self._symbols += 1
         shape = tensor_info(value.type).shape
@@ -59,12 +61,14 @@ class ScaleEmitter(OperationEmitter):
         # Not of a region, whose arguments have symbols before it is entered.
         if self._argument is None and not shape and depth == 0 and isinstance(value.owner, ir.Block):
             self._argument = value
-        return Symbol(self._symbols, value, shape, depth, positive, least, trials)
+        return Symbol(self._symbols, value, shape, depth, positive, least, trials, most)
 
     def as_scale(self, value: ir.Value, *, positive: bool = False, depth: int | None = None,
-                 least: float = SMALLEST_EXPONENT, trials: Trials = TRIALS) -> Scale:  # fmt: skip
+                 least: float = SMALLEST_EXPONENT, trials: Trials = TRIALS,
+                 most: float = math.inf) -> Scale:  # fmt: skip
         """A scale made of one new symbol."""
-        return Scale(0, ((self.symbol(value, positive=positive, depth=depth, least=least, trials=trials), 1),))
+        symbol = self.symbol(value, positive=positive, depth=depth, least=least, trials=trials, most=most)
+        return Scale(0, ((symbol, 1),))
 
     def cache_scale(self, key: object, value: ir.Value, *, positive: bool = False, least: float = SMALLEST_EXPONENT,
                     trials: Trials = TRIALS) -> Scale:  # fmt: skip
@@ -312,7 +316,8 @@ class ScaleEmitter(OperationEmitter):
             least = max(SMALLEST_EXPONENT, *leasts) if leasts else SMALLEST_EXPONENT
             choose = largest if name == "maximum" else smallest
             trials = choose(scale.trials for scale in distinct)
-            found = self.as_scale(result, positive=safe, depth=scope.depth, least=least, trials=trials)
+            most = (max if name == "maximum" else min)(scale.most for scale in distinct)
+            found = self.as_scale(result, positive=safe, depth=scope.depth, least=least, trials=trials, most=most)
             scope.cache[key] = found
             if name == "maximum":
                 self._maxima[found.factors] = distinct
@@ -376,6 +381,7 @@ class ScaleEmitter(OperationEmitter):
             with At(self, ir.InsertionPoint(op), self.scope):
                 op.operands[1] = self.scale_op("maximum", op.operands[1], self.scale_value(Scale(exponent)))
             object.__setattr__(symbol, "least", exponent)
+            object.__setattr__(symbol, "most", max(symbol.most, exponent))
         return True
 
     def unfloored(self, scale: Scale) -> Scale:
@@ -454,17 +460,10 @@ class ScaleEmitter(OperationEmitter):
 
         # max(a, max(a, b)) = max(a, b), min(a, min(a, b)) = min(a, b), max(a, min(a, b)) = a = min(a, max(a, b))
         """
-        if name == "minimum":
-            idle = [b for a in scales for b in scales if a != b and self._no_larger(a, b)]
-        else:
-            idle = [a for a in scales for b in scales if a != b and self._no_larger(a, b)]
-        return [scale for scale in scales if scale not in idle]
-
-    def _no_larger(self, scale: Scale, other: Scale) -> bool:
-        """Whether a <= b is known, of a minimum that b is among or a maximum that a is among.
-
-        # min(1, s) <= 1 <= 2, be s what it may
-        """
-        bounds = [bound.shifted(scale.exponent) for bound in self._bounds.get(scale.factors, ())]
-        members = [member.shifted(other.exponent) for member in self._members.get(other.factors, ())]
-        return any(covers(other, bound) for bound in bounds) or any(covers(member, scale) for member in members)
+        kept = list(scales)
+        for scale in scales:
+            others = [other for other in kept if other != scale]
+            pairs = [(b, scale) if name == "minimum" else (scale, b) for b in others]
+            if any(no_larger(a, b, self._bounds, self._members) for a, b in pairs):
+                kept.remove(scale)
+        return kept

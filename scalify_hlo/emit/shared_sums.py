@@ -11,6 +11,7 @@ Scales are powers of two, so that no bit changes unless it is below the smallest
 import dataclasses
 from collections.abc import Collection, Iterable
 
+from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.stamps import FOR, FORM, put_stamps, stamps_of
 from scalify_hlo.module.identity import identity
@@ -57,7 +58,10 @@ def _share(sum_: ir.Operation, quotient: ir.Operation) -> None:
     if any(value.type != type_ for value in (*sum_.operands, divisor)):
         return  # more is known of the shape of one than of another
     with ir.InsertionPoint(quotient), quotient.location:
-        terms = [ir.Operation.create(name, [type_], [term, divisor]).results[0] for term in sum_.operands]
+        terms = [
+            _data_of(term, divisor) or ir.Operation.create(name, [type_], [term, divisor]).results[0]
+            for term in sum_.operands
+        ]
         shared = ir.Operation.create(sum_.name, [type_], terms)
         put_stamps(shared, {name: stamp for name, stamp in stamps_of(sum_).items() if name != FORM})
         data = shared.results[0]
@@ -65,9 +69,22 @@ def _share(sum_: ir.Operation, quotient: ir.Operation) -> None:
         value = ir.Operation.create("stablehlo.multiply", [type_], [data, divisor]).results[0] if others else None
     if FOR in quotient.attributes:
         for result in (*terms, *([value] if value is not None else [])):
-            result.owner.operation.attributes[FOR] = quotient.attributes[FOR]
+            made = defining_op(result)
+            if made is not None and divisor in list(made.operands):
+                made.attributes[FOR] = quotient.attributes[FOR]
     quotient.results[0].replace_all_uses_with(data)
     quotient.erase()
     if value is not None:
         sum_.results[0].replace_all_uses_with(value)
     sum_.erase()
+
+
+def _data_of(term: ir.Value, divisor: ir.Value) -> ir.Value | None:
+    """What a value that is data times a scale is divided by this scale; None for other values.
+
+    # (x s) / s = x
+    """
+    op = defining_op(term)
+    if op is None or op.name != "stablehlo.multiply":
+        return None
+    return next((op.operands[1 - i] for i in (0, 1) if op.operands[i] == divisor), None)
