@@ -18,6 +18,7 @@ from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import matrix_products
 from scalify_hlo.bindings import ir
 from scalify_hlo.module import traits
+from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.size.affine import AffineForms, Form
 from scalify_hlo.size.coefficients import ZERO, Polynomial
 from scalify_hlo.types import tensor_info
@@ -261,8 +262,17 @@ def new_states(value: ir.Value) -> Iterator[ir.Value]:
         if op.name in ("func.return", "stablehlo.return"):
             if use.operand_number in {result for _, result in _pairs_of_block(op.block)}:
                 yield value
-        elif op.name in _STORING and use.operand_number == 0:
+        elif (op.name in _STORING and use.operand_number == 0) or _adds_epsilon(op, use.operand_number):
             yield from new_states(op.results[0])
+
+
+def _adds_epsilon(op: ir.Operation, operand: int) -> bool:
+    """Whether an operation adds a positive constant to an operand, which leaves what is nonnegative so."""
+    if op.name != "stablehlo.add":
+        return False
+    constant = constant_behind(op.operands[1 - operand])
+    number = None if constant is None else splat_number(constant)
+    return number is not None and number > 0
 
 
 def unmark_state(module: ir.Module) -> None:
