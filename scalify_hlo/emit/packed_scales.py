@@ -1,25 +1,27 @@
-"""Scales that leave a function are brought together in one vector, from which each is then taken.
+"""Scales in few kernels: those that leave are results of one reduction, those that a function starts from one vector.
 
 A GPU launches a kernel for each result of rank 0 that it computes, and another for each that is a copy: a hundred of
-them in a step with a hundred tensors of state, which compute one number each. In one vector they are one kernel. Taken
-out of it again they would be a hundred; but XLA makes one kernel of unrelated elementwise operations that only leave
-the program, if none reads an argument (xla/service/gpu/transforms/horizontal_loop_fusion.cc). So each is taken by its
-slice and an operation that changes nothing, max(scale, smallest normal number), which XLA does not know to change
-nothing.
+them in a step with a hundred tensors of state, which compute one number each; XLA:CPU compiles each of them. What has
+several results in XLA is a reduction of several operands: of each scale beside a zero the larger one, which is the same
+number, from one kernel for all, into which XLA fuses what they are computed from.
 
-The barrier keeps XLA from seeing each slice's number through the vector. What computes the numbers is then free to
-become part of the kernels that read them: a scale no longer has to exist because it is a result.
+What data are multiplied by is read from one vector instead: with operands of one buffer XLA:GPU makes one kernel of
+updates that it leaves apart if they share single numbers alone (measured on GPT-2: 25 instead of 6 of one kind).
+XLA:CPU compiles kernels that differ in nothing but their operands once, so there each is a result too:
+`scalify-cpu-scales`.
 """
 
+import math
 from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.scale import SMALLEST_EXPONENT
 from scalify_hlo.types import tensor_info
 
 # Fewer results are not worth two kernels, nor fewer scales of arguments the one that they are computed in.
 FEWEST = 4
 FEWEST_ARGUMENTS = 8
+# Of more operands and results XLA:GPU computes each operand in a kernel of its own: it bounds those of a fusion.
+_MOST = 24
 _ARITHMETIC = frozenset(
     f"stablehlo.{name}"
     for name in ("multiply", "divide", "maximum", "minimum", "clamp", "reduce_precision", "convert", "select")
@@ -29,24 +31,40 @@ _PREDICATES = frozenset({"stablehlo.compare"})
 
 
 def packed(scales: Sequence[ir.Value]) -> list[ir.Value]:
-    """The same f32 scales of rank 0, by way of one vector; emitted at the current insertion point.
+    """The same f32 scales of rank 0, as results of as few reductions as XLA fuses whole; at the insertion point.
 
     They are as they were if there are fewer than FEWEST.
+
+    # max(s, 0) = s
     """
     if len(scales) < FEWEST:
         return list(scales)
-    vector = vector_of(scales)
-    vector = ir.Operation.create("stablehlo.optimization_barrier", [vector.type], [vector]).results[0]
-    scalar = scales[0].type
-    number = ir.FloatAttr.get(ir.RankedTensorType(scalar).element_type, 2.0**SMALLEST_EXPONENT)
-    smallest = ir.Operation.create(
-        "stablehlo.constant", [scalar], [], {"value": ir.DenseElementsAttr.get_splat(scalar, number)}
-    ).results[0]
-    results: list[ir.Value] = []
-    for i in range(len(scales)):
-        element = element_of(vector, i)
-        results.append(ir.Operation.create("stablehlo.maximum", [scalar], [element, smallest]).results[0])
-    return results
+    count = math.ceil(len(scales) / _MOST)
+    size = math.ceil(len(scales) / count)
+    return [result for start in range(0, len(scales), size) for result in _reduced(scales[start : start + size])]
+
+
+def _reduced(scales: Sequence[ir.Value]) -> list[ir.Value]:
+    scalar, n = scales[0].type, len(scales)
+    element = ir.RankedTensorType(scalar).element_type
+    array = ir.DenseI64ArrayAttr.get
+    zero = ir.DenseElementsAttr.get_splat(scalar, ir.FloatAttr.get(element, 0.0))
+    start = ir.Operation.create("stablehlo.constant", [scalar], [], {"value": zero}).results[0]
+    one, two = (ir.RankedTensorType.get([size], element) for size in (1, 2))
+    # A broadcast would do, but XLA:CPU fuses no division into what reads its result twice.
+    edges = {"edge_padding_low": array([0]), "edge_padding_high": array([1]), "interior_padding": array([0])}
+    beside: list[ir.Value] = []
+    for scale in scales:
+        alone = ir.Operation.create("stablehlo.reshape", [one], [scale]).results[0]
+        beside.append(ir.Operation.create("stablehlo.pad", [two], [alone, start], edges).results[0])
+    operands = [*beside, *[start] * n]
+    op = ir.Operation.create("stablehlo.reduce", [scalar] * n, operands, {"dimensions": array([0])}, regions=1)
+    block = op.regions[0].blocks.append(*[scalar] * (2 * n))
+    with ir.InsertionPoint(block):
+        pairs = ([block.arguments[i], block.arguments[n + i]] for i in range(n))
+        larger = [ir.Operation.create("stablehlo.maximum", [scalar], pair).results[0] for pair in pairs]
+        ir.Operation.create("stablehlo.return", [], larger)
+    return list(op.results)
 
 
 def vector_of(scales: Sequence[ir.Value]) -> ir.Value:
@@ -103,13 +121,12 @@ def gather_scales_of_arguments(function: ir.Operation) -> None:
             ours.add(op)
         elif first is None:
             first = op
-    read = [
-        op.results[0]
-        for op in arithmetic
-        if is_packable(op.results[0]) and any(_reads_data(use.owner.operation, ours) for use in op.results[0].uses)
-    ]
-    if first is None or len(read) < FEWEST_ARGUMENTS:
+    if first is None or len(_read(arithmetic, ours)) < FEWEST_ARGUMENTS:
         return
+    inverses = _multiply_by_inverses(block, known, first)
+    arithmetic += inverses
+    ours.update(inverses)
+    read = _read(arithmetic, ours)
     for op in arithmetic:
         for operand in op.operands:
             constant = constants.pop(operand, None)
@@ -125,6 +142,52 @@ def gather_scales_of_arguments(function: ir.Operation) -> None:
             reader = use.owner.operation
             if _reads_data(reader, ours):
                 reader.operands[use.operand_number] = element
+
+
+def _read(arithmetic: Sequence[ir.Operation], ours: set[ir.Operation]) -> list[ir.Value]:
+    """The scales that data are computed with."""
+    return [
+        op.results[0]
+        for op in arithmetic
+        if is_packable(op.results[0]) and any(_reads_data(use.owner.operation, ours) for use in op.results[0].uses)
+    ]
+
+
+def _multiply_by_inverses(block: ir.Block, known: set[ir.Value], first: ir.Operation) -> list[ir.Operation]:
+    """Multiply by 1 / scale what is divided by a known scale; the divisions of 1, which stand before `first`.
+
+    XLA does the same, with an operation on one number for each scale, and XLA:CPU makes a kernel of each.
+
+    # x / s = x * (1 / s)
+    """
+    inverses: dict[ir.Value, ir.Operation] = {}
+    for operation in list(block.operations):
+        op = operation.operation
+        if op.name != "stablehlo.divide":
+            continue
+        spread = op.operands[1].owner
+        if isinstance(spread, ir.Block) or spread.name != "stablehlo.broadcast_in_dim":
+            continue
+        scale = spread.operands[0]
+        if scale not in known or not is_packable(scale):
+            continue
+        if scale not in inverses:
+            with ir.InsertionPoint(first), first.location:
+                number = ir.FloatAttr.get(ir.RankedTensorType(scale.type).element_type, 1.0)
+                value = {"value": ir.DenseElementsAttr.get_splat(scale.type, number)}
+                one = ir.Operation.create("stablehlo.constant", [scale.type], [], value).results[0]
+                inverses[scale] = ir.Operation.create("stablehlo.divide", [scale.type], [one, scale])
+        with ir.InsertionPoint(op):
+            attributes = dict(spread.attributes.items())
+            factor = ir.Operation.create(
+                spread.name, [op.operands[1].type], [inverses[scale].results[0]], attributes, loc=spread.location
+            )
+            attributes = dict(op.attributes.items())
+            operands, types = [op.operands[0], factor.results[0]], [op.results[0].type]
+            product = ir.Operation.create("stablehlo.multiply", types, operands, attributes, loc=op.location)
+        op.results[0].replace_all_uses_with(product.results[0])
+        op.erase()
+    return list(inverses.values())
 
 
 def _follows(op: ir.Operation, known: set[ir.Value], constants: dict[ir.Value, ir.Operation]) -> bool:

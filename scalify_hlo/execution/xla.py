@@ -17,6 +17,7 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.memory import Memory
 from scalify_hlo.execution.modules import as_module, clone, operations, to_bytecode
 from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature, name_entry_main
+from scalify_hlo.passes.cpu_scales import CPUScales
 from scalify_hlo.passes.widen_dots import WidenDots
 
 jax: Any = _jax  # most of its types are unknown to a strict checker
@@ -147,6 +148,7 @@ def compile(  # noqa: A001 - read as xla.compile
     name_entry_main(named)
     with named.context:
         WidenDots().apply(named, [])
+        CPUScales().apply(named, [])
     code = to_bytecode(named)
     start = time.perf_counter()
     try:

@@ -22,6 +22,7 @@ from scalify_hlo.frontend.varying import varying_axes
 from scalify_hlo.module.carriers import SHARDING, declared_sharding
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, replica_groups
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.cpu_scales import CPUScales
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.widen_dots import WidenDots
 from scalify_hlo.precision import PrecisionPolicy
@@ -97,6 +98,7 @@ def rewritten_module(
         sum_parts(module, interface, known.shardings)
     if tuple(ctx.module_context.platforms) == ("cpu",):
         WidenDots().apply(module, [])
+        CPUScales().apply(module, [])
     elif devices_of(ctx) == 1:
         FP8Results().apply(module, [])
     return module

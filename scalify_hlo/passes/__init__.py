@@ -7,6 +7,7 @@ from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.block_dots import BlockDots
 from scalify_hlo.passes.cast import Cast
+from scalify_hlo.passes.cpu_scales import CPUScales
 from scalify_hlo.passes.fold_scales import FoldScales
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.fp8_results import FP8Results
@@ -26,6 +27,7 @@ __all__ = [
     "PASSES",
     "AutoRescale",
     "BlockDots",
+    "CPUScales",
     "Cast",
     "EmbedWeights",
     "FP8Dots",
@@ -64,6 +66,7 @@ PASSES: dict[str, type[Pass]] = {
         FP8Results,
         FoldScales,
         WidenDots,
+        CPUScales,
         Instrument,
         Sizes,
     )

@@ -70,10 +70,10 @@ PROGRAMS: dict[str, tuple[Any, Any, Any]] = {
 # (kernels, scalar kernels and copies), original and rewritten, in f32.
 COUNTS = {
     "softmax": ((8, 0), (8, 1)),
-    "normalised": ((13, 0), (14, 0)),
-    "convolution": ((11, 0), (13, 0)),
-    "recurrence": ((178, 42), (193, 45)),
-    "embedding": ((9, 0), (10, 0)),
+    "normalised": ((13, 0), (13, 1)),
+    "convolution": ((11, 0), (12, 1)),
+    "recurrence": ((178, 42), (192, 45)),
+    "embedding": ((9, 0), (9, 1)),
 }
 
 
@@ -99,7 +99,7 @@ def test_kernels_of_a_step_before_and_after(name: str) -> None:
 
 
 # (kernels, scalar kernels and copies, FP8 products, bytes) by precision.
-NARROW_COUNTS = {"fp16": (23, 0, 0, 203904), "fp8": (25, 0, 2, 168272)}
+NARROW_COUNTS = {"fp16": (22, 0, 0, 203920), "fp8": (24, 0, 2, 168240)}
 
 
 @needs_compiler
@@ -118,4 +118,4 @@ def test_scalar_kernels_do_not_grow_with_the_number_of_tensors() -> None:
     """Twenty tensors of state: apart, a kernel for the new scale of each weight; together, none."""
     text = training_step()
     found = [counts(measured(each)) for each in (text, rewrite_module(text, APART), rewrite_module(text))]
-    assert found == [(33, 0), (48, 15), (28, 0)]
+    assert found == [(33, 0), (48, 15), (27, 0)]

@@ -1,21 +1,31 @@
 // Scales that follow from the arguments alone are computed in one vector at the start, which what reads them is behind;
-// those that leave are brought together in one at the end. Without the option each stands by itself.
+// those that leave are results of one reduction, of each and a zero. Without the option each stands by itself. On XLA:CPU
+// the first are results of a reduction too.
 // RUN: scalify-opt %s | FileCheck %s
 // RUN: scalify-opt --no-vector-scales %s | FileCheck %s --check-prefix=APART
+// RUN: scalify-opt %s | scalify-opt --scalify-cpu-scales | FileCheck %s --check-prefix=CPU
 
 // CHECK-LABEL: func.func @sums(
 // CHECK: %[[START:.+]] = stablehlo.concatenate {{.*}} -> tensor<8xf32>
 // CHECK: %[[SCALES:.+]] = stablehlo.optimization_barrier %[[START]] : tensor<8xf32>
 // CHECK-COUNT-8: stablehlo.slice %[[SCALES]]
 // CHECK: stablehlo.add
-// CHECK: %[[END:.+]] = stablehlo.concatenate {{.*}} -> tensor<4xf32>
-// CHECK: %[[LEAVING:.+]] = stablehlo.optimization_barrier %[[END]] : tensor<4xf32>
-// CHECK-COUNT-4: stablehlo.slice %[[LEAVING]]
-// CHECK: return
+// CHECK-COUNT-4: stablehlo.pad {{.*}}, low = [0], high = [1], interior = [0]
+// CHECK: %[[LEAVING:.+]]:4 = stablehlo.reduce(
+// CHECK: stablehlo.maximum
+// CHECK: return {{.*}}, %[[LEAVING]]#0, {{.*}}, %[[LEAVING]]#1, {{.*}}, %[[LEAVING]]#2, {{.*}}, %[[LEAVING]]#3 :
+
+// CPU-LABEL: func.func @sums(
+// CPU-NOT: stablehlo.optimization_barrier
+// CPU: %[[START:.+]]:8 = stablehlo.reduce(
+// CPU-NOT: stablehlo.slice
+// CPU: %[[LEAVING:.+]]:4 = stablehlo.reduce(
+// CPU: return
 
 // APART-LABEL: func.func @sums(
 // APART-NOT: stablehlo.concatenate
 // APART-NOT: stablehlo.optimization_barrier
+// APART-NOT: stablehlo.reduce
 // APART: return
 func.func @sums(%a: tensor<8xf16>, %b: tensor<8xf16>, %c: tensor<8xf16>, %d: tensor<8xf16>, %e: tensor<8xf16>)
     -> (tensor<8xf16>, tensor<8xf16>, tensor<8xf16>, tensor<8xf16>) {
