@@ -8,6 +8,7 @@ and the other within if it were four times smaller or larger.
 import functools
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -181,6 +182,33 @@ def _training_step() -> Case:
     return jax.export.export(jax.jit(step))(spec, spec, *batch).mlir_module(), in_precision("fp8-fp16-state")
 
 
+def _other_state(update: Function) -> Case:
+    """A step of gradient descent with one more tensor of state; `update` gives the rate and its next value."""
+
+    def step(w: Any, s: Any, c: Any, x: Any, y: Any) -> Any:
+        g = jax.grad(lambda w: jnp.mean(jnp.square(jnp.tanh(x @ w) - y)))(w)
+        rate, s = update(SimpleNamespace(s=s, w=w, g=g, c=c))
+        return w - rate * g, s
+
+    shapes = ((8, 16), (8, 16), (8, 16), (32, 8), (32, 16))
+    specs = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    text = jax.export.export(jax.jit(step, keep_unused=True))(*specs).mlir_module()
+    return aliased(text, (0, 0), (1, 1)), in_precision("fp8-fp16-state")
+
+
+def _average_of_squares(forgets: float) -> Function:
+    return lambda of: (0.1, (1 - forgets) * of.s + forgets * (of.g * of.g))
+
+
+def _average_of_weights(forgets: float) -> Function:
+    return lambda of: (0.1, (1 - forgets) * of.s + forgets * of.w)
+
+
+def _distance(share: float) -> Function:
+    """The distance of the weights from something that is state by the given share, and given anew by the rest."""
+    return lambda of: (jnp.sqrt(jnp.sum(jnp.square(of.w - share * of.s - (1 - share) * of.c))), of.s)
+
+
 @functools.cache
 def cases() -> dict[str, list[Case]]:
     """Constant -> programs."""
@@ -200,7 +228,10 @@ def cases() -> dict[str, list[Case]]:
         "HEADROOM": [case(_product(n), *[h8] * 4) for n in (3, 4)],
         "NARROWED": [case(lambda x: (x * a).astype(jnp.float16), f8) for a in (0.7, 3.0)],
         "FAR_PLAIN": [case(lambda x: jnp.arange(n, dtype=jnp.float32) * x, f"f32[{n}]") for n in (16, 128)],
-        "FURTHEST_CONSTANT": [case(lambda x: x + a, f8) for a in (1e15, 1e30)],
+        "FOLLOWS": [_other_state(_average_of_squares(forgets)) for forgets in (2.0**-12, 2.0**-10)],
+        "FOLLOWS_STATE": [_other_state(_average_of_weights(forgets)) for forgets in (2.0**-6, 2.0**-4)],
+        "MOST": [_other_state(_distance(share)) for share in (1.0, 0.25)],
+        "FURTHEST_CONSTANT": [case(lambda x: x / a, f8) for a in (1e15, 1e30)],
         "FURTHEST_CONSTANT_SCALE": [case(lambda x: jnp.exp(x) * a, f8) for a in (1e6, 1e9)],
         "LARGEST_TERM": [case(lambda x: jnp.exp(x) + a, f8) for a in (5, 100)],
         "FACTOR_NARROW": [case(lambda x: x * a, h8) for a in (5, 20)],

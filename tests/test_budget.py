@@ -23,6 +23,7 @@ _PATTERNS = {
     "HEADROOM": ("-*", "**"),
     "HIGHEST_POWER": ("--*", "***"),
     "MASK": ("*-", "-*"),
+    "MOST": ("*-", "-*"),
     "MOST_FACTORS": ("-*", "**"),
     "STATE_LEFT": ("*-", "-*"),
     "STATISTIC": ("*-", "-*"),

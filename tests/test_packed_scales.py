@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from scalify_hlo import ScalifyOptions, rewrite_module
+from scalify_hlo import ScalifyOptions, as_scaled_array, rewrite_module, scalify
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.interpreter import interpret
@@ -114,3 +114,32 @@ def test_nothing_divides_by_a_scale_of_an_argument() -> None:
     rewritten = rewrite_module(training_step())
     assert re.search(r"stablehlo.divide %\w+, %\w+ : tensor<f32>", rewritten.split("optimization_barrier")[0])
     assert not re.search(r"stablehlo.divide .* : tensor<\d", rewritten)
+
+
+def test_numbers_of_the_program_are_kept_whatever_their_sign() -> None:
+    """What follows from rank-0 arguments stands in the vector too, and on XLA:CPU in the reduction."""
+
+    def multiples(x: jax.Array, numbers: list[np.float32]) -> list[jax.Array]:
+        return [x * (number * number * number) for number in numbers]
+
+    x = np.arange(1, 9, dtype=np.float32)
+    numbers = [np.float32(-1.5 - i / 8) for i in range(10)]
+    found = scalify(multiples)(*as_scaled_array((x, numbers)))
+    for expected, result in zip(multiples(x, numbers), found, strict=True):
+        np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-6)
+
+
+def test_numbers_of_the_program_stay_divisors() -> None:
+    """x / 3 is not x * (1 / 3), which is for scales, powers of two."""
+
+    def quotients(x: jax.Array, numbers: list[np.float32]) -> list[jax.Array]:
+        return [x / number for number in numbers]
+
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=64).astype(np.float32)
+    numbers = [np.float32(3 + i) for i in range(10)]
+    text = jax.export.export(jax.jit(quotients))(x, numbers).mlir_module()
+    rewritten = rewrite_module(text, ScalifyOptions(args="0"))
+    results = interpret(rewritten, [x, np.float32(1), *numbers])[::2]
+    for result, number in zip(results, numbers, strict=True):
+        np.testing.assert_array_equal(result, x / number)

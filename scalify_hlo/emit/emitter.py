@@ -1,6 +1,7 @@
 """What rules emit with: operations, the arithmetic of scales, and data times a scale."""
 
 import math
+from typing import Any
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.scale_emitter import NeedsScaleError
@@ -16,10 +17,6 @@ __all__ = ["At", "Emitter", "NeedsScaleError", "Scope"]
 class Emitter(ZeroScaleEmitter):
     """Multiplies data by scales."""
 
-    def __init__(self, entry: ir.Block, location: ir.Location, *, narrow: bool):
-        super().__init__(entry, location, narrow=narrow)
-        self._scaled: dict[ir.Value, tuple[ir.Value, Scale]] = {}  # products emitted here -> of what and what
-
     def rescale(self, data: ir.Value, factor: Scale, *, infinite: bool = False) -> ir.Value:
         """data * factor, in the data's type; through f32 where the type is too narrow for the factor.
 
@@ -27,7 +24,7 @@ class Emitter(ZeroScaleEmitter):
         """
         if factor.is_one:
             return data
-        source, scaled_by = self._scaled.get(data, (data, ONE))
+        source, scaled_by = self._known("scaled", data) or (data, ONE)
         if not scaled_by.is_one and (scaled_by * factor).is_constant:
             # (x s) / s = x: what it was before
             return self.rescale(source, scaled_by * factor)
@@ -44,21 +41,26 @@ class Emitter(ZeroScaleEmitter):
         """data / scale, where the scale is a value of its own: no reciprocal is emitted. Not for narrow types."""
         if scale.is_constant:
             return self.rescale(data, ONE / scale)
-        source, scaled_by = self._scaled.get(data, (data, ONE))
+        source, scaled_by = self._known("scaled", data) or (data, ONE)
         if not scaled_by.is_one and (scaled_by / scale).is_constant:
             return self.rescale(source, scaled_by / scale)
         found = self._scaled_by("divide", data, self.divisor(scale), tensor_info(data.type))
         return self._noted(found, data, ONE / scale)
 
     def _noted(self, scaled: ir.Value, data: ir.Value, factor: Scale) -> ir.Value:
-        self._scaled[scaled] = data, factor
+        """Remember that `scaled` is data * factor: in the scope, which is gone with what is discarded of a region."""
+        self.scope.cache["scaled", scaled] = data, factor
         return scaled
 
     def source_of(self, data: ir.Value) -> tuple[ir.Value, float] | None:
         """(source, k) where `data` is source * 2^k by an operation emitted here."""
+        return self._known("source", data)
+
+    def _known(self, kind: str, data: ir.Value) -> Any:
+        """What this scope, or one that it sees into, remembers of a value."""
         scope: Scope | None = self.scope
         while scope is not None:
-            found = scope.cache.get(("source", data))
+            found = scope.cache.get((kind, data))
             if found is not None:
                 return found
             scope = None if scope.isolated else scope.parent

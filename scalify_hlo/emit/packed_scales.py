@@ -2,8 +2,8 @@
 
 A GPU launches a kernel for each result of rank 0 that it computes, and another for each that is a copy: a hundred of
 them in a step with a hundred tensors of state, which compute one number each; XLA:CPU compiles each of them. What has
-several results in XLA is a reduction of several operands: of each scale beside a zero the larger one, which is the same
-number, from one kernel for all, into which XLA fuses what they are computed from.
+several results in XLA is a reduction of several operands: of each scale beside minus infinity the larger one, which is
+the same number whatever its sign, from one kernel for all, into which XLA fuses what they are computed from.
 
 What data are multiplied by is read from one vector instead: with operands of one buffer XLA:GPU makes one kernel of
 updates that it leaves apart if they share single numbers alone (measured on GPT-2: 25 instead of 6 of one kind).
@@ -12,7 +12,7 @@ XLA:CPU compiles kernels that differ in nothing but their operands once, so ther
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.types import tensor_info
@@ -31,11 +31,11 @@ _PREDICATES = frozenset({"stablehlo.compare"})
 
 
 def packed(scales: Sequence[ir.Value]) -> list[ir.Value]:
-    """The same f32 scales of rank 0, as results of as few reductions as XLA fuses whole; at the insertion point.
+    """The same f32 numbers of rank 0, as results of as few reductions as XLA fuses whole; at the insertion point.
 
     They are as they were if there are fewer than FEWEST.
 
-    # max(s, 0) = s
+    # max(x, -inf) = x
     """
     if len(scales) < FEWEST:
         return list(scales)
@@ -48,8 +48,8 @@ def _reduced(scales: Sequence[ir.Value]) -> list[ir.Value]:
     scalar, n = scales[0].type, len(scales)
     element = ir.RankedTensorType(scalar).element_type
     array = ir.DenseI64ArrayAttr.get
-    zero = ir.DenseElementsAttr.get_splat(scalar, ir.FloatAttr.get(element, 0.0))
-    start = ir.Operation.create("stablehlo.constant", [scalar], [], {"value": zero}).results[0]
+    least = ir.DenseElementsAttr.get_splat(scalar, ir.FloatAttr.get(element, -math.inf))
+    start = ir.Operation.create("stablehlo.constant", [scalar], [], {"value": least}).results[0]
     one, two = (ir.RankedTensorType.get([size], element) for size in (1, 2))
     # A broadcast would do, but XLA:CPU fuses no division into what reads its result twice.
     edges = {"edge_padding_low": array([0]), "edge_padding_high": array([1]), "interior_padding": array([0])}
@@ -93,8 +93,10 @@ def is_packable(scale: ir.Value) -> bool:
     return info.element == "f32" and info.rank == 0
 
 
-def gather_scales_of_arguments(function: ir.Operation) -> None:
-    """Compute all scales that follow from the function's rank-0 arguments alone at its start, in one vector.
+def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Value]) -> None:
+    """Compute all numbers that follow from the function's rank-0 arguments alone at its start, in one vector.
+
+    scales: those of the arguments that are scales, and no numbers of the program.
 
     Otherwise XLA repeats the arithmetic that leads to a scale in every kernel that reads it, for want of anything that
     says it is worth a kernel: three of four instructions in a step of Adam, and most of the time it takes to compile.
@@ -103,6 +105,7 @@ def gather_scales_of_arguments(function: ir.Operation) -> None:
     """
     block = function.regions[0].blocks[0]
     known: set[ir.Value] = {argument for argument in block.arguments if tensor_info(argument.type).rank == 0}
+    of_scales = known.intersection(scales)
     constants: dict[ir.Value, ir.Operation] = {}
     arithmetic: list[ir.Operation] = []
     ours: set[ir.Operation] = set()
@@ -114,16 +117,18 @@ def gather_scales_of_arguments(function: ir.Operation) -> None:
             if is_packable(op.results[0]):
                 constants[op.results[0]] = op
             continue
-        of_scales = name in _ARITHMETIC and is_packable(op.results[0])
-        if (of_scales or name in _PREDICATES) and _follows(op, known, constants):
+        is_arithmetic = name in _ARITHMETIC and is_packable(op.results[0])
+        if (is_arithmetic or name in _PREDICATES) and _follows(op, known, constants):
             known.add(op.results[0])
+            if _follows(op, of_scales, constants):
+                of_scales.add(op.results[0])
             arithmetic.append(op)
             ours.add(op)
         elif first is None:
             first = op
     if first is None or len(_read(arithmetic, ours)) < FEWEST_ARGUMENTS:
         return
-    inverses = _multiply_by_inverses(block, known, first)
+    inverses = _multiply_by_inverses(block, of_scales, first)
     arithmetic += inverses
     ours.update(inverses)
     read = _read(arithmetic, ours)
@@ -153,12 +158,13 @@ def _read(arithmetic: Sequence[ir.Operation], ours: set[ir.Operation]) -> list[i
     ]
 
 
-def _multiply_by_inverses(block: ir.Block, known: set[ir.Value], first: ir.Operation) -> list[ir.Operation]:
+def _multiply_by_inverses(block: ir.Block, scales: set[ir.Value], first: ir.Operation) -> list[ir.Operation]:
     """Multiply by 1 / scale what is divided by a known scale; the divisions of 1, which stand before `first`.
 
-    XLA does the same, with an operation on one number for each scale, and XLA:CPU makes a kernel of each.
+    XLA does the same, with an operation on one number for each scale, and XLA:CPU makes a kernel of each. A number of
+    the program stays a divisor: it need not be a power of two.
 
-    # x / s = x * (1 / s)
+    # x / s = x * (1 / s), s a power of two
     """
     inverses: dict[ir.Value, ir.Operation] = {}
     for operation in list(block.operations):
@@ -169,7 +175,7 @@ def _multiply_by_inverses(block: ir.Block, known: set[ir.Value], first: ir.Opera
         if isinstance(spread, ir.Block) or spread.name != "stablehlo.broadcast_in_dim":
             continue
         scale = spread.operands[0]
-        if scale not in known or not is_packable(scale):
+        if scale not in scales or not is_packable(scale):
             continue
         if scale not in inverses:
             with ir.InsertionPoint(first), first.location:

@@ -104,6 +104,17 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
     _set_attributes(function, "arg_attrs", new_attributes)
 
 
+def scale_arguments(function: ir.Operation) -> set[ir.Value]:
+    """The arguments of a rewritten function that are scales."""
+    arguments = list(function.regions[0].blocks[0].arguments)
+    attributes = attributes_of(function, "arg_attrs", len(arguments))
+    return {
+        argument
+        for argument, own in zip(arguments, attributes, strict=True)
+        if ROLE in own and ir.StringAttr(own[ROLE]).value == "scale"
+    }
+
+
 def scale_attributes(attributes: dict[str, ir.Attribute], shape: Sequence[int]) -> dict[str, ir.Attribute]:
     """Argument or result attributes of a scale, from those of its data: not donated, sharded where it is as large."""
     result: dict[str, ir.Attribute] = {}

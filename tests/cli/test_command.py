@@ -120,12 +120,12 @@ def test_sizes_are_printed_beside_the_output(opt):
     assert shown.text == opt("-", stdin=text).text
 
 
-def test_scales_of_results_leave_in_a_vector_or_each_by_itself(opt):
+def test_scales_of_results_leave_in_one_kernel_or_each_by_itself(opt):
     arguments = ", ".join(f"%{name}: tensor<4xf32>" for name in "abcd")
     types = ", ".join(["tensor<4xf32>"] * 4)
     text = f"func.func @main({arguments}) -> ({types}) {{\n  return %a, %b, %c, %d : {types}\n}}"
-    assert "stablehlo.concatenate" in opt("-", "--vector-scales", stdin=text).text
-    assert "stablehlo.concatenate" not in opt("-", "--no-vector-scales", stdin=text).text
+    assert "stablehlo.reduce(" in opt("-", "--vector-scales", stdin=text).text
+    assert "stablehlo.reduce(" not in opt("-", "--no-vector-scales", stdin=text).text
 
 
 def test_no_flag_goes_untested():

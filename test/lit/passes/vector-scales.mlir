@@ -1,6 +1,6 @@
 // Scales that follow from the arguments alone are computed in one vector at the start, which what reads them is behind;
-// those that leave are results of one reduction, of each and a zero. Without the option each stands by itself. On XLA:CPU
-// the first are results of a reduction too.
+// those that leave are results of one reduction, of each and minus infinity. Without the option each stands by itself.
+// On XLA:CPU the first are results of a reduction too.
 // RUN: scalify-opt %s | FileCheck %s
 // RUN: scalify-opt --no-vector-scales %s | FileCheck %s --check-prefix=APART
 // RUN: scalify-opt %s | scalify-opt --scalify-cpu-scales | FileCheck %s --check-prefix=CPU
