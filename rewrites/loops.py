@@ -11,7 +11,7 @@ import dataclasses
 from scalify_hlo import budget
 from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.growth import alternatives, exactly_outside, outside, sources, without
+from scalify_hlo.emit.growth import alternatives, exactly_outside, is_unknown, outside, sources, without
 from scalify_hlo.module.carried_scales import mark_carried
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled_key, wide_element
@@ -160,7 +160,7 @@ class _Loop:
                 if entry is not None and i not in initial:
                     r.rewriter.define(arguments[i], dataclasses.replace(entry, data=arguments[i], moments=UNIT))
                 if entry is not None:
-                    mark = r.rewriter.mark_settled if self._is_settled(i) else r.rewriter.mark_carried
+                    mark = r.rewriter.mark_settled if self.state[i].settles else r.rewriter.mark_carried
                     mark(arguments[i])
         copy.erase()
         return new, scales
@@ -198,7 +198,7 @@ class _Loop:
             return Carried("invariant")
         if assumed.kind == "invariant":
             assert entry is not None
-            if self._is_settled(index) and (returned is None or returned.scale.is_scalar):
+            if assumed.settles and (returned is None or returned.scale.is_scalar):
                 return assumed
             if returned is None:
                 steady = facts(value).indifferent or (entry.scale.is_one and not entry.indifferent)
@@ -222,10 +222,6 @@ class _Loop:
             self.r.rewriter.held.add((self.r.op, index))
             return Carried("invariant")
         return assumed
-
-    def _is_settled(self, index: int) -> bool:
-        """Whether a value enters at the scale at which the loop leaves it."""
-        return self.state[index].settles
 
     def _was_held(self, index: int) -> bool:
         """Whether an earlier attempt found that the scale has to be held."""
@@ -449,7 +445,7 @@ class _Loop:
             else:
                 scale = r.emit.as_scale(self.op.results[position])
                 position += 1
-                r.emit.estimate(scale, [entry.scale, *self._parts_outside(i)])
+                r.emit.estimate(scale, [] if self._is_measured(i) else [entry.scale, *self._parts_outside(i)])
                 r.settled(scale, self._moments(i, count), index=i, data=value)
         r.erase()
 
@@ -490,6 +486,11 @@ class _Loop:
 
         returned = self.returned.get(index)
         return [] if returned is None else alternatives(self.r.emit, [returned], outside)[0]
+
+    def _is_measured(self, index: int) -> bool:
+        """Whether a scale is made of none that are known: were it an estimate, an outer loop would undo what it says."""
+        returned, carried = self.returned.get(index), {scale.factors[0][0] for scale in self.scales.values()}
+        return returned is not None and is_unknown(self.r.emit, returned, self.r.emit.scope.depth, carried)
 
     def discard(self) -> None:
         """The assumption does not hold: nothing of this attempt stays."""

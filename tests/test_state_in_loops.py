@@ -96,8 +96,8 @@ def test_scales_of_state_are_bounded(
 ) -> None:
     """Random recurrences, each called with its own results: estimates never move the scales of parameters again.
 
-    In `fp16` scales follow what is measured, and data stay where f16, which weights are multiplied in, has normal
-    numbers for elements 2^6 smaller: a loop holds state in f32 at the scale that it entered with.
+    In `fp16` scales follow what is measured, within the window that it leaves (`budget.STATE_NEAR`), also where a loop
+    is in another.
     """
     rng = np.random.default_rng(0)
     step = _training(rule, slope, depth, nested)
@@ -114,7 +114,7 @@ def test_scales_of_state_are_bounded(
         if precision == "fp16":
             for k, w in state[0].items():
                 size = float(np.log2(np.sqrt(np.mean(np.square(np.asarray(w.data, np.float64))))))
-                assert -8 <= size <= budget.STATE_NEAR + 1, (k, size)
+                assert -budget.STATE_NEAR <= size <= budget.STATE_NEAR + 1, (k, size)
     if precision != "fp16":
         assert scales[-1] == scales[1], (scales[0], scales[1], scales[-1])
     for k, w in expected[0].items():
@@ -144,10 +144,11 @@ def test_updates_in_loops_train_alike(rule: str, precision: str | None, nested: 
 
 @pytest.mark.parametrize("rule", ["momentum", "adam"])
 @pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
-def test_state_may_outgrow_its_size_within_one_call(rule: str, precision: str) -> None:
+@pytest.mark.parametrize("nested", [False, True])
+def test_state_may_outgrow_its_size_within_one_call(rule: str, precision: str, nested: bool) -> None:
     """Weights that start at 1e-7 are 2^20 times larger after a loop of updates, in which f16 reads them all along."""
     rng = np.random.default_rng(2)
-    step = _training(rule, "identity", 2, False)
+    step = _training(rule, "identity", 2, nested)
     scaled, wanted = sc.scalify(step, precision=precision), jax.jit(step)
     expected: Any = _start(2, 1.0, rng)
     expected[0]["w0"] *= np.float32(1e-7)

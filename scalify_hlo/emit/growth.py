@@ -21,6 +21,12 @@ def sources(emit: Emitter, scale: Scale) -> set[Symbol]:
     return found
 
 
+def is_unknown(emit: Emitter, scale: Scale, depth: int, known: set[Symbol]) -> bool:
+    """Whether a scale of a loop's body is made of nothing that exists outside, at `depth`, or is `known`: measured."""
+    found = sources(emit, scale)
+    return bool(found) and not any(symbol.depth <= depth or symbol in known for symbol in found)
+
+
 def without(emit: Emitter, scale: Scale, symbols: set[Symbol]) -> Scale | None:
     """The part of a scale that does not grow with any of the symbols; None if there is none.
 

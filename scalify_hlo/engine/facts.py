@@ -29,9 +29,6 @@ from scalify_hlo.size.moments import Moments, of_constant
 from scalify_hlo.size.view import View
 from scalify_hlo.types import tensor_info
 
-# Operations whose plain results are brought to the size that the law of the operation says. Results of others stay at
-# scale 1: with sums, differences, quotients and reductions among these, PPO in f16 left its range in step 15.
-_SIZED = frozenset(f"stablehlo.{name}" for name in ("multiply", "dot_general", "select", "scatter"))
 # Operations that rearrange or repeat elements: a splat stays the same splat.
 _MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE)
 _DEPTH = 12
@@ -97,7 +94,7 @@ class FactFinder:
             x, y = (self.of(operand, depth - 1) for operand in op.operands)
             if x.splat is not None and y.splat is not None:
                 return _splat(BINARY[name](x.splat, y.splat), value)
-        return self._by_law(op, value, depth) if name in _SIZED else UNKNOWN
+        return self._by_law(op, value, depth)
 
     def _by_law(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
         """By the law of size, of an operation whose operands are all known."""

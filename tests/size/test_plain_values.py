@@ -19,6 +19,9 @@ _TABLE = """
   %forty = stablehlo.constant dense<40.0> : tensor<64xf32>
 """
 PROGRAMS = {
+    "a table of cosines": "%r = stablehlo.cosine %angle : tensor<64xf32>",
+    "a sum": "%s = stablehlo.add %angle, %forty : tensor<64xf32>\n %r = stablehlo.add %s, %s : tensor<64xf32>",
+    "a quotient": "%r = stablehlo.divide %forty, %tenth : tensor<64xf32>",
     "a product": "%r = stablehlo.multiply %angle, %forty : tensor<64xf32>",
     "a choice of few": """%seven = stablehlo.constant dense<7.0> : tensor<64xf32>
   %p = stablehlo.compare EQ, %i, %seven : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xi1>
