@@ -488,7 +488,7 @@ class _Loop:
         return [] if returned is None else alternatives(self.r.emit, [returned], outside)[0]
 
     def _is_measured(self, index: int) -> bool:
-        """Whether a scale is made of none that are known: were it an estimate, an outer loop would undo what it says."""
+        """Whether a scale is made of none that are known: an outer loop would undo it if it were an estimate."""
         returned, carried = self.returned.get(index), {scale.factors[0][0] for scale in self.scales.values()}
         return returned is not None and is_unknown(self.r.emit, returned, self.r.emit.scope.depth, carried)
 
