@@ -1,13 +1,18 @@
 """Scales of arguments and results in vectors: the same numbers. How many kernels: tests/aot/test_cost_counts.py."""
 
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scalify_hlo import ScalifyOptions, as_scaled_array, rewrite_module, scalify
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.emit.packed_scales import FEWEST, packed, reduced
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.passes.cpu_scales import CPUScales
@@ -17,8 +22,9 @@ LAYERS = 5
 SHAPES = ((8, 8), (8,)) * LAYERS
 
 
-def training_step(dynamic: bool = False) -> str:
+def training_step(dynamic: bool = False, layers: int = LAYERS) -> str:
     """Momentum on a network: four tensors of state for each layer."""
+    shapes = SHAPES[:2] * layers
 
     def loss(w: list[jax.Array], x: jax.Array) -> jax.Array:
         for i in range(0, len(w), 2):
@@ -31,7 +37,7 @@ def training_step(dynamic: bool = False) -> str:
         m = jax.tree.map(lambda m, g: 0.75 * m + g, m, jax.grad(loss)(w, x))
         return jax.tree.map(lambda w, m: w - 0.125 * m, w, m), m
 
-    state = [np.zeros(shape, np.float32) for shape in SHAPES]
+    state = [np.zeros(shape, np.float32) for shape in shapes]
     return jax.export.export(jax.jit(step))(state, state, np.zeros((4, 8), np.float32)).mlir_module()
 
 
@@ -54,10 +60,55 @@ def test_results_are_the_same_bits() -> None:
 
 def test_every_scale_of_a_result_is_one_of_a_reduction() -> None:
     rewritten = rewrite_module(training_step())
-    returned = re.findall(r"(?m)^    return (.*) : ", rewritten)[0].split(", ")
-    reductions = {scale.split("#")[0]: int(scale.split("#")[1]) for scale in returned[1::2]}
-    assert len(reductions) == 1 and max(reductions.values()) + 1 == len(SHAPES) * 2
+    reductions = {scale.split("#")[0] for scale in _scales_returned(rewritten)}
+    assert len(reductions) == 1
     assert all(re.search(rf"{name}:{len(SHAPES) * 2} = stablehlo.reduce", rewritten) for name in reductions)
+
+
+def test_more_scales_than_one_reduction_takes_leave_through_a_vector() -> None:
+    """As numbers that XLA:GPU makes one kernel of with their like; on XLA:CPU from three reductions."""
+    rewritten = rewrite_module(training_step(layers=15))
+    for scale in _scales_returned(rewritten):
+        assert re.search(rf"{re.escape(scale)} = stablehlo.clamp %\w+, %\w+, %\w+ : tensor<f32>", rewritten)
+    assert "tensor<60xf32>" in rewritten and not re.search(r":\d+ = stablehlo.reduce", rewritten)
+    own = _for_cpu(rewritten)
+    reductions = {scale.split("#")[0] for scale in _scales_returned(own)}
+    assert len(reductions) == 3 and "optimization_barrier" not in own
+    assert all(re.search(rf"{name}:20 = stablehlo.reduce", own) for name in reductions)
+
+
+def _scales_returned(text: str) -> list[str]:
+    return re.findall(r"(?m)^    return (.*) : ", text)[0].split(", ")[1::2]
+
+
+FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=True, allow_subnormal=False)
+
+
+@pytest.mark.parametrize("form", [packed, reduced])
+@given(numbers=st.lists(FLOATS, min_size=FEWEST, max_size=60))
+@settings(max_examples=20, deadline=None)
+def test_any_numbers_pass_as_they_are(form: Any, numbers: list[float]) -> None:
+    """Of either sign, infinite ones, zeros of both signs and what is no number: on the interpreter and on XLA:CPU."""
+    count = len(numbers)
+    arguments = ", ".join(f"%a{i}: tensor<f32>" for i in range(count))
+    returned, types = ", ".join(f"%a{i}" for i in range(count)), ", ".join(["tensor<f32>"] * count)
+    text = f"func.func @main({arguments}) -> ({types}) {{ return {returned} : {types} }}"
+    with make_context():
+        module = ir.Module.parse(text)
+        block = module.body.operations[0].regions[0].blocks[0]
+        end = block.operations[0]
+        with ir.InsertionPoint(end), ir.Location.unknown():
+            for i, value in enumerate(form(list(block.arguments))):
+                end.operation.operands[i] = value
+        module.operation.verify()
+        changed = str(module)
+    assert len(changed) > 2 * len(text)
+    arrays = [np.float32(number) for number in numbers]
+    for found in (interpret(changed, arrays), interpret(_for_cpu(changed), arrays), xla.compile(changed)(arrays)):
+        np.testing.assert_array_equal(found, arrays)
+        assert [np.signbit(x) for x, y in zip(found, arrays, strict=True) if y == y] == [
+            np.signbit(y) for y in arrays if y == y
+        ]
 
 
 def test_few_scales_are_left_alone() -> None:

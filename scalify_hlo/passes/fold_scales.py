@@ -107,6 +107,8 @@ class _Folder:
                     self.count += self.scales.settle_branches(op)
                 if len(op.results) == 1:
                     self._operation(op)
+                elif op.name == "stablehlo.reduce":
+                    self._reductions(op)
 
     def _constant(self, op: ir.Operation) -> None:
         info = tensor_info(op.results[0].type)
@@ -134,6 +136,26 @@ class _Folder:
         elif name == "optimization_barrier" and len(op.operands) == 1 and values[0] is not None:
             self._replace_by(op, op.operands[0])
         return None
+
+    def _reductions(self, op: ir.Operation) -> None:
+        """Those results of a reduction of several operands that are one operand's: so scales leave."""
+        # reduce(x, y) = (max x, max y)
+        n, body = len(op.results), op.regions[0].blocks[0]
+        axes = tuple(int(axis) for axis in ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
+        for i, returned in enumerate(terminator(body).operands):
+            owner, value, start = returned.owner, self.known.get(op.operands[i]), self.known.get(op.operands[n + i])
+            kind = "" if isinstance(owner, ir.Block) else owner.name.removeprefix("stablehlo.")
+            pair = {body.arguments[i], body.arguments[n + i]}
+            if kind not in _REDUCED or value is None or start is None or set(owner.operands) != pair:
+                continue
+            if not value.size or not any(True for _ in op.results[i].uses):
+                continue
+            found = np.asarray(_BINARY[kind](_REDUCED[kind](value, axes), start)).astype(value.dtype)
+            with ir.InsertionPoint(op), op.location:
+                constant = _emit(op.results[i].type, found)
+            self.known[constant] = found
+            op.results[i].replace_all_uses_with(constant)
+            self.count += 1
 
     def _scaling(self, op: ir.Operation, name: str, values: list[Array | None]) -> None:
         """x * 1, x / 1; x * 2^a * 2^b."""
@@ -267,6 +289,12 @@ def _computed(op: ir.Operation, operands: Sequence[Array | None]) -> Array | Non
             return _with_mantissa(values[0], mantissa) if exponent == 8 else None
         case "concatenate":
             return np.concatenate(values, int(ir.IntegerAttr(op.attributes["dimension"]).value))
+        case "pad":
+            names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+            low, high, interior = ([int(n) for n in ir.DenseI64ArrayAttr(op.attributes[name])] for name in names)
+            if any(interior) or min([*low, *high], default=0) < 0 or info.size > _LARGEST:
+                return None
+            return np.pad(values[0], list(zip(low, high, strict=True)), constant_values=values[1])
         case "slice":
             names = ("start_indices", "limit_indices", "strides")
             bounds = [[int(n) for n in ir.DenseI64ArrayAttr(op.attributes[name])] for name in names]

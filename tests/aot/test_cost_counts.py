@@ -119,3 +119,10 @@ def test_scalar_kernels_do_not_grow_with_the_number_of_tensors() -> None:
     text = training_step()
     found = [counts(measured(each)) for each in (text, rewrite_module(text, APART), rewrite_module(text))]
     assert found == [(33, 0), (48, 15), (27, 0)]
+
+
+@needs_compiler
+def test_more_scales_than_one_reduction_takes_are_two_kernels() -> None:
+    """Sixty tensors of state: one that fills a vector and one that takes it apart; reductions are 81, 2 scalar."""
+    text = training_step(layers=15)
+    assert [counts(measured(each)) for each in (text, rewrite_module(text))] == [(103, 0), (80, 0)]

@@ -319,6 +319,23 @@ def test_scales_that_were_brought_together_in_a_vector_are_folded_too() -> None:
     assert not [line for line in text.splitlines() if line.endswith("tensor<f32>") and "constant" not in line]
 
 
+@pytest.mark.parametrize("count", [6, 30])
+def test_scales_that_leave_together_are_folded_too(count: int) -> None:
+    """Scales of results leave as results of one reduction, or, more of them, through a vector (packed_scales)."""
+    names = [f"w{i}" for i in range(count)]
+    arguments = ", ".join(f'%{name}: tensor<16xf32> loc("{name}")' for name in names)
+    sums = "\n".join(f"%{name}y = stablehlo.add %{name}, %x : tensor<16xf32>" for name in names)
+    returned, types = ", ".join(f"%{name}y" for name in names), ", ".join(["tensor<16xf32>"] * count)
+    body = f"{sums}\nreturn {returned} : {types}"
+    pinned = module(f'func.func @main({arguments}, %x: tensor<16xf32> loc("x")) -> ({types}) {{\n{body}\n}}')
+    scalify_in_place(pinned)
+    assert ("stablehlo.reduce" in str(pinned)) == (count == 6)
+    pin_scales(pinned, ScalesFile({name: np.float32(0.25) for name in names} | {"x": np.float32(4)}))
+    text = str(pinned)
+    assert not re.search(r"stablehlo.(reduce|pad|clamp|slice|optimization_barrier)", text)
+    assert not [line for line in text.splitlines() if line.endswith("tensor<f32>") and "constant" not in line]
+
+
 def test_rounding_to_powers_of_two_is_folded_as_xla_rounds() -> None:
     numbers = [1.0, 1.4, 1.5, 1.6, 3.0, 2.9, 6.0, 0.75, 0.74, 1e-30, 3e38 / 4, 2.0**-126]
     for number in numbers:
