@@ -205,7 +205,7 @@ class _Loop:
                 return assumed if steady else Carried("carried")
             if returned.indifferent or (returned.scale == entry.scale and not entry.indifferent):
                 return assumed
-            if returned.scale.shape or not self._was_held(index):
+            if returned.scale.shape or (self.r.op, index) not in self.r.rewriter.held:
                 shape = joined(entry.scale.shape, returned.scale.shape) if returned.scale.shape else ()
                 return Carried("carried", shape)
             return assumed
@@ -222,10 +222,6 @@ class _Loop:
             self.r.rewriter.held.add((self.r.op, index))
             return Carried("invariant")
         return assumed
-
-    def _was_held(self, index: int) -> bool:
-        """Whether an earlier attempt found that the scale has to be held."""
-        return (self.r.op, index) in self.r.rewriter.held
 
     def _starts_from_zeros(self, index: int) -> bool:
         found = self.r.inputs[index]
@@ -251,7 +247,7 @@ class _Loop:
         r = self.r
         found: dict[int, Carried] = {}
         for i, (assumed, entry) in enumerate(zip(self.state, self.entry, strict=True)):
-            if assumed.kind != "invariant" or entry is None or not self._was_held(i) or entry.scale.shape:
+            if assumed.kind != "invariant" or entry is None or (r.op, i) not in r.rewriter.held or entry.scale.shape:
                 continue
             returned = self.ends[i]
             if returned is None or entry.scale.is_constant or r.emit.is_live(entry.scale):
@@ -294,33 +290,35 @@ class _Loop:
     def _fixed_point(self, symbols: dict[int, Symbol]) -> dict[int, Scale]:
         """What carried scales of rank 0 settle at, of those that do.
 
-        What an iteration multiplies without end, up to a bound, is taken to have reached it: s <- min(c, t s).
+        What stays below a bound is compared before the loop: where no scale goes up any more after as many iterations
+        as there are scales, this is it; else an iteration multiplies them, up to the bound.
+
+        # s <- min(c, max(t, g s)): t where g <= 1, else c
         """
         bounded: dict[int, Scale] = {}
         left = dict(symbols)
         while left:
-            found = {i: bounded.get(i, self._at_entry(i)) for i in left}
-            moving = set(left)
-            for _ in range(_ROUNDS):
+            rounds = [{i: bounded.get(i, self._at_entry(i)) for i in left}]
+            while len(rounds) <= _ROUNDS and len(rounds[-1]) == len(left):
+                found, following = rounds[-1], dict(rounds[-1])
                 entries = {symbols[i]: scale for i, scale in found.items()}
-                following = dict(found)
                 for i in left:
                     scale = self._before(self.returned[i], entries) if i in self.returned else found[i]
                     if scale is None:
                         del following[i]
                     elif i not in bounded:
                         following[i] = scale if self._starts_from_zeros(i) else self.r.emit.maximum([found[i], scale])
-                moving = {i for i in left if following.get(i) != found[i]}
-                if not moving:
+                if following == found:
                     return found
-                found = following
-                if len(found) < len(left):
-                    break
-            if len(found) < len(left):
-                left = {i: left[i] for i in found}
+                rounds.append(following)
+            if len(rounds[-1]) < len(left):
+                left = {i: left[i] for i in rounds[-1]}
                 continue
+            moving = [i for i in left if rounds[-1][i] != rounds[-2][i]]
             bounds = {i: bound for i in moving if (bound := self._bound(i)) is not None}
-            bounded |= bounds
+            at, after = rounds[min(len(left), _ROUNDS - 1) :][:2]
+            steps = [(at[i], after[i]) for i in moving]
+            bounded |= {i: self.r.emit.if_reached(at[i], steps, bound) for i, bound in bounds.items()}
             left = left if bounds else {i: left[i] for i in left if i not in moving}
         return {}
 

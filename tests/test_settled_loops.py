@@ -142,3 +142,27 @@ def test_a_state_of_zeros_that_an_iteration_doubles_is_followed() -> None:
 def test_slices_are_written_at_one_scale_and_the_stack_has_one_number() -> None:
     text = Rewritten.of(text_of(_lstm)).text
     assert not re.search(r"tensor<6x1x1xf32>", text)
+
+
+@pytest.mark.parametrize("exponent", [-3, 3])
+def test_a_state_below_a_bound_has_the_size_that_it_settles_at(exponent: int) -> None:
+    """h <- tanh(x + h W) is as small as x where W is, and at the bound of tanh where W multiplies it up to that."""
+
+    def recurrence(weights: Any, x: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            h = jnp.tanh(x + h @ weights)
+            return h, h
+
+        return jax.lax.scan(step, jnp.zeros_like(x[0]), x)[1]
+
+    weights, x = np.float16(_normal(4, 4)), np.float16(_normal(12, 3, 4))
+    text = str(jax.export.export(jax.jit(recurrence))(weights, x).mlir_module())
+    splits = [Split(weights, np.float32(2.0**exponent)), Split(x, np.float32(2.0**-9))]
+    (stack,) = Rewritten.of(text).run(splits)
+    value = recombine(stack.data, stack.scale)
+    size = float(np.sqrt(np.mean(np.square(stack.data[-1], dtype=np.float64))))
+    assert 2.0**-4 < size < 2.0**4
+    want = np.zeros((3, 4))
+    for i in range(12):
+        want = np.tanh(x[i].astype(np.float64) * 2.0**-9 + want @ weights.astype(np.float64) * 2.0**exponent)
+        assert np.abs(value[i] - want).max() <= 2.0**-6 * max(np.abs(want).max(), 2.0**-9)

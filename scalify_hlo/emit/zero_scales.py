@@ -32,10 +32,7 @@ class ZeroScaleEmitter(ScaleEmitter):
             with self.hoisted(scope):
                 own, instead = self.scale_value(scale), self.scale_value(other)
                 bound = self.scale_value(Scale(budget.ZEROS) if window is None else other.shifted(-window))
-                direction = ir.Attribute.parse("#stablehlo<comparison_direction LT>")
-                i1 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-                small = self.op("compare", i1, own, bound, comparison_direction=direction)
-                value = self.op("select", self.scalar, small, instead, own)
+                value = self._where_less(own, bound, instead, own)
             positive, least = other.positive, min(other.least, budget.ZEROS)
             found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials,
                                   least=least if positive else SMALLEST_EXPONENT)  # fmt: skip
@@ -83,12 +80,37 @@ class ZeroScaleEmitter(ScaleEmitter):
                 shape = tensor_info(own.type).shape
                 bounds = (self._zeros(scale.factors[0][0]), -budget.ZEROS)
                 bound, large = (self.broadcast_to(self.scale_value(Scale(exponent)), shape) for exponent in bounds)
-                direction = ir.Attribute.parse("#stablehlo<comparison_direction LT>")
-                i1 = ir.RankedTensorType.get(list(shape), ir.IntegerType.get_signless(1))
-                small = self.op("compare", i1, own, bound, comparison_direction=direction)
-                value = self.op("select", own.type, small, large, own)
+                value = self._where_less(own, bound, large, own)
             found = self.as_scale(value, positive=True, depth=scope.depth, trials=scale.trials, least=budget.ZEROS)
             self.estimate_parts(found.factors[0][0], [scale])
             self._live.add(found.factors[0][0])
             scope.cache[key] = found
         return scope.cache[key]
+
+    def if_reached(self, scale: Scale, steps: Sequence[tuple[Scale, Scale]], other: Scale) -> Scale:
+        """A scale of rank 0, or `other` in its place where one of the steps still goes up, from a scale to a larger.
+
+        # s = min(c, max(t, g s)): t where g <= 1, else c
+        """
+        key = ("if reached", scale, *steps, other)
+        depth = max(each.depth for pair in [(scale, other), *steps] for each in pair)
+        scope = self._scope_of(depth)
+        if key not in scope.cache:
+            with self.hoisted(scope):
+                value, instead = self.scale_value(scale), self.scale_value(other)
+                for before, after in steps:
+                    value = self._where_less(self.scale_value(before), self.scale_value(after), instead, value)
+            positive, least = scale.positive and other.positive, min(scale.least, other.least)
+            found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials, least=least,
+                                  most=max(scale.most, other.most))  # fmt: skip
+            self.estimate_parts(found.factors[0][0], [scale])
+            scope.cache[key] = found
+        return scope.cache[key]
+
+    def _where_less(self, x: ir.Value, bound: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
+        """select(x < bound, value, other), f32 numbers of one shape."""
+        direction = ir.Attribute.parse("#stablehlo<comparison_direction LT>")
+        i1 = ir.RankedTensorType.get(list(tensor_info(x.type).shape), ir.IntegerType.get_signless(1))
+        return self.op(
+            "select", value.type, self.op("compare", i1, x, bound, comparison_direction=direction), value, other
+        )
