@@ -32,9 +32,11 @@ from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serving.calibration import Calibration
-from scalify_hlo.serving.comparison import compare
-from scalify_hlo.serving.keep_wide import keep_wide
+from scalify_hlo.serving.comparison import compare, served_run
+from scalify_hlo.serving.keep_wide import Switched, keep_wide
 from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments
+from scalify_hlo.serving.product_inputs import sampled_readings
+from scalify_hlo.serving.tensors import tensor_bytes
 
 ZOO = pathlib.Path(__file__).resolve().parents[2] / "shared" / "zoo"
 RESULT = RESULTS / "serving.json"
@@ -65,6 +67,33 @@ def plain_fp8(original: ir.Module, served: ir.Module) -> Callable[[Sequence[Arra
     return lambda arrays: run([in_e4m3(array) if i in rounded else array for i, array in enumerate(arrays)])
 
 
+def exact_weights(calibration: Calibration) -> Callable[[Sequence[Array]], list[Array]] | None:
+    """The program whose products read their activations in E4M3, and their weights as they are; None without any.
+
+    What is left of the error however weights are rounded: compensation of one weight by another makes up for no more.
+    """
+    try:
+        program = Switched(calibration, weights=False)
+    except ScalifyError:
+        return None
+    return lambda arrays: program(arrays, np.ones(len(program.units), np.bool_))
+
+
+def compensated(
+    original: ir.Module, served: ir.Module, batches: Sequence[Sequence[Array]]
+) -> Callable[[Sequence[Array]], list[Array]]:
+    """The served program with weights whose errors make up for each other on the first batch."""
+    names = [spec.name for spec in entry_signature(original).arguments]
+    weights = {names[i]: batches[0][i] for i in pinned_arguments(served).keys() - cache_arguments(served)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "0.npz"
+        path.write_bytes(
+            tensor_bytes({str(i): a for i, a in enumerate(batches[0]) if names[i] not in weights}, {}, str(path))
+        )
+        read = sampled_readings(served, weights, [str(path)])
+    return served_run(served, names, pack(served, weights, read=read).tensors)
+
+
 def in_e4m3(array: Array) -> Array:
     """An array rounded to E4M3 at the power of two that its largest element allows."""
     amax = float(np.abs(array.astype(np.float64)).max(initial=0.0))
@@ -86,13 +115,17 @@ def measure(text: str, batches: Sequence[Sequence[Array]], precision: str = "fp8
         path.write_bytes(calibration.scales.to_json())
         precision_pipeline(precision, pin_scales=str(path)).run(served, [])
     names = [spec.name for spec in entry_signature(original).arguments]
+    exact = exact_weights(calibration) if "fp8" in precision else None
     kept = with_wide(original, calibration, batches, precision) if wide and "fp8" in precision else None
     weights = set(pinned_arguments(served)) - cache_arguments(served)
     packed = pack(served, {names[i]: batches[0][i] for i in weights})
-    amax = {"plain FP8": plain_fp8(original, served)} if "fp8" in precision else {}
-    losses = compare(original, served, batches, others=amax)
+    others = {"plain FP8": plain_fp8(original, served)} if "fp8" in precision else {}
+    if exact is not None:
+        others["exact weights"] = exact
+        others["compensated"] = compensated(original, served, batches)
+    losses = compare(original, served, batches, others=others)
     forms: dict[str, dict[str, float]] = {}
-    for form in ("cast to bf16", "served", *amax):
+    for form in ("cast to bf16", "served", *others):
         own = [each for each in losses if each.form == form]
         agreed = [each.agreement for each in own if not np.isnan(each.agreement)]
         forms[form] = {
@@ -104,6 +137,8 @@ def measure(text: str, batches: Sequence[Sequence[Array]], precision: str = "fp8
         "bf16": forms["cast to bf16"],
         "fp8": forms["served"],
         "plain_fp8": forms.get("plain FP8"),
+        "exact_weights": forms.get("exact weights"),
+        "compensated": forms.get("compensated"),
         "keep_wide": kept,
         "weights": len(weights),
         "caches": len(calibration.scales.caches),
@@ -214,7 +249,8 @@ def large(precision: str) -> dict[str, Any]:
 def table(records: dict[str, dict[str, Any]]) -> str:
     """One line for each program."""
     head = (
-        "program", "top-1 of bf16", "served", "plain FP8", "error of bf16", "served", "plain FP8", "weights", "of bf16",
+        "program", "top-1 of bf16", "served", "compensated", "exact weights", "plain FP8",
+        "error of bf16", "served", "compensated", "exact weights", "plain FP8", "weights", "of bf16",
         "scalars +", "keep-wide=auto", "top-1", "of FP8 bytes",
     )  # fmt: skip
     rows = [head]
@@ -222,7 +258,7 @@ def table(records: dict[str, dict[str, Any]]) -> str:
         if "failed" in each:
             rows.append((name, each["failed"], *[""] * (len(head) - 2)))
             continue
-        known = [each[form] or {} for form in ("bf16", "fp8", "plain_fp8")]
+        known = [each.get(form) or {} for form in ("bf16", "fp8", "compensated", "exact_weights", "plain_fp8")]
         agreed = [f"{100 * form.get('agreement', np.nan):.2f}%" for form in known]
         errors = [f"{form.get('error', np.nan):.1e}" for form in known]
         ratio = f"{each['bytes_fp8'] / max(each['bytes_bf16'], 1):.3f}"

@@ -23,6 +23,9 @@ elements. "cast" is the program in that type without scales.
 @click.argument("served_path", metavar="SERVED")
 @click.option("--inputs", multiple=True, required=True, metavar="FILE|FOLDER", help="Batches, as of scalify-calibrate.")
 @click.option("--weights", multiple=True, metavar="FILE", help="Arrays that all batches share; or an orbax checkpoint.")
+@click.option(
+    "--packed", metavar="FILE", default="", help="What scalify-pack wrote for SERVED, in place of WEIGHTS rounded here."
+)
 @click.option("--scores", multiple=True, type=int, help="Index of a result whose rows are scores (logits).")
 @click.option("--scales", metavar="FILE", default="", help="The scales that SERVED is pinned to: show each tensor.")
 @click.option(
@@ -39,6 +42,7 @@ def main(
     served_path: str,
     inputs: tuple[str, ...],
     weights: tuple[str, ...],
+    packed: str,
     scores: tuple[int, ...],
     scales: str,
     tensors: int,
@@ -50,12 +54,14 @@ def main(
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.serving.comparison import compare, loss_table  # imports jax: not for --help
-    from scalify_hlo.serving.tensors import Batches, input_files
+    from scalify_hlo.serving.tensors import Batches, input_files, read_tensors
 
     original, served = (parse(read_program(path), make_context()) for path in (original_path, served_path))
     batches = Batches(entry_signature(original).arguments, weights, input_files(inputs))
+    data = read_tensors(packed) if packed else None
     compared = Stages("scalify-compare").run(
-        f"running {len(batches)} batches", lambda: compare(original, served, list(batches), scores or None)
+        f"running {len(batches)} batches",
+        lambda: compare(original, served, list(batches), scores or None, packed=data),
     )
     click.echo(loss_table(compared))
     if scales:

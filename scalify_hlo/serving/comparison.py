@@ -15,7 +15,7 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
-from scalify_hlo.execution.signature import Signature, entry_signature
+from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments, pinned_results
 
@@ -48,12 +48,14 @@ def compare(
     batches: Sequence[Sequence[Array]],
     scores: Sequence[int] | None = None,
     others: Mapping[str, Run] | None = None,
+    packed: Mapping[str, Array] | None = None,
 ) -> list[Loss]:
     """Losses of `original` in f32, cast to bf16 and to f16 as it stands, and of `served`, on batches of inputs.
 
     served: a pinned module: the original's arguments, its weights as data. scores: results whose rows are scores
     (logits); by default float results of rank 2 and more with at least 4 elements in a row. others: more functions of
-    the original's arguments to compare, by the name of their form.
+    the original's arguments to compare, by the name of their form. packed: weights as the served module takes them, by
+    the names of its arguments; those of the batches are packed where it has none.
 
     Raises ScalifyError where a module cannot be run or the arrays do not fit.
     """
@@ -65,7 +67,7 @@ def compare(
     forms: dict[str, Run] = {"as written": xla.compile(original)}
     for name in ("bf16", "fp16"):
         forms[f"cast to {name.replace('fp', 'f')}"] = cast_run(original, name)
-    forms["served"] = served_run(served, [spec.name for spec in signature.arguments])
+    forms["served"] = served_run(served, [spec.name for spec in signature.arguments], packed)
     forms |= others or {}
     sums: dict[tuple[str, int], _Sums] = {}
     for arrays in batches:
@@ -106,22 +108,27 @@ def cast_run(original: ir.Module, precision: str) -> Run:
     return lambda arrays: run([a.astype(spec.dtype) for a, spec in zip(arrays, specs, strict=True)])
 
 
-def served_run(served: ir.Module, names: Sequence[str]) -> Run:
+def served_run(served: ir.Module, names: Sequence[str], weights: Mapping[str, Array] | None = None) -> Run:
     """A pinned module as a function of the original's arguments (of these names): values in, values out.
 
-    Weights are packed in it. Raises ScalifyError where its arguments are others.
+    weights: packed ones, by name, in the place of the arguments; others are packed in it.
+    Raises ScalifyError where its arguments are others, or a packed weight has another shape or type.
     """
-    if [spec.name for spec in entry_signature(served).arguments] != list(names):
+    arguments = entry_signature(served).arguments
+    if [spec.name for spec in arguments] != list(names):
         raise ScalifyError("the served module has other arguments than the original: pin its scales (--pin-scales)")
     run = xla.compile(served)
     pinned, results = pinned_arguments(served), pinned_results(served)
     caches = cache_arguments(served)
+    given = {names.index(name): array for name, array in (weights or {}).items() if name in names}
+    specs = sorted(given)
+    check_arrays([arguments[i] for i in specs], [given[i] for i in specs])
     packed: dict[int, Array] = {}
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         wanted = {names[i]: arrays[i] for i in pinned}
         if not packed or caches:  # weights are the same in every batch
-            packed.update({names.index(name): array for name, array in pack(served, wanted).tensors.items()})
+            packed.update({names.index(name): array for name, array in pack(served, wanted).tensors.items()} | given)
         returned = run([packed.get(i, array) for i, array in enumerate(arrays)])
         return [data.astype(np.float32) * results[i] if i in results else data for i, data in enumerate(returned)]
 

@@ -101,7 +101,7 @@ def keep_wide(
     for a program without rows of scores or integers.
     """
     check_scores(calibration.signature, scores or ())
-    program = _Switched(calibration)
+    program = Switched(calibration)
     units, count = program.units, len(program.units)
     exact_run = xla.compile(promote_to_f64(calibration.original))
     ideal = [exact_run(promote_arrays(list(arrays))) for arrays in batches]
@@ -151,17 +151,20 @@ def keep_wide(
     return Kept(kept, count - least, bytes_all + more, bytes_all, abs(target), abs(before), abs(after))
 
 
-class _Switched:
-    """The program with a switch for each unit, compiled."""
+class Switched:
+    """The program with a switch for each unit, compiled.
 
-    def __init__(self, calibration: Calibration):
+    weights: whether units round their weights too, and not only activations. Raises ScalifyError without units.
+    """
+
+    def __init__(self, calibration: Calibration, *, weights: bool = True):
         module, decided = calibration.decided_products()
         with module.context, ir.Location.unknown(module.context):
             self.units: list[Unit] = find_units(module, decided)
             if not self.units:
                 raise ScalifyError("nothing of this program becomes FP8: --keep-wide has nothing to choose")
             scales = calibration.scales
-            add_switches(module, self.units, decided, scales.operands, scales.arguments)
+            add_switches(module, self.units, decided, scales.operands, scales.arguments, weights=weights)
         EmbedWeights().apply(module, [])
         whole = entry_signature(module)
         self._calibration = calibration
@@ -171,6 +174,7 @@ class _Switched:
         self._run = xla.compile(module)
 
     def __call__(self, arrays: Sequence[Array], switches: Array) -> list[Array]:
+        """The original's results, of its arguments. switches: one bool for each unit, True where it is rounded."""
         inputs = self._calibration.rewritten_inputs(arrays, self._signature, self._arguments)
         found = self._run([*inputs, switches])
         return [recombine(found[own.data], None if own.scale is None else found[own.scale]) for own in self._results]

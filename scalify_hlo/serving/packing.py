@@ -16,6 +16,7 @@ from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_float
 from scalify_hlo.execution.signature import TensorSpec, entry_signature
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.pin_scales import PINNED
+from scalify_hlo.serving.compensation import Readings, nearest, rounded
 from scalify_hlo.serving.tensors import match
 
 _finfo: Any = ml_dtypes.finfo
@@ -72,8 +73,16 @@ def _argument_attributes(module: ir.Module) -> list[dict[str, ir.Attribute]]:
     return attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
 
 
-def pack(module: ir.Module, weights: Mapping[str, Array], where: str = "weights") -> Packed:
+def pack(
+    module: ir.Module,
+    weights: Mapping[str, Array],
+    where: str = "weights",
+    read: Mapping[int, Readings] | None = None,
+) -> Packed:
     """The weights for `module`, a pinned one, by the names of its arguments.
+
+    read: what some of its arguments are multiplied by: their errors make up for each other. Others are rounded to the
+    nearest.
 
     Raises ScalifyError for arrays that belong to no argument or have another shape, and for pinned arguments that
     nothing is given for.
@@ -102,8 +111,15 @@ def pack(module: ir.Module, weights: Mapping[str, Array], where: str = "weights"
         spec, value = arguments[i], np.asarray(weights[name])
         before += value.size * (2 if is_float(ELEMENT_TYPES.get(value.dtype, "")) else value.dtype.itemsize)
         if i in scales:
-            data, beyond = _data(value, scales[i], spec)
-            tensors[spec.name] = np.ascontiguousarray(data.T) if i in turned else data
+            data = value.astype(np.float64) / scales[i]
+            data = data.T if i in turned else data
+            largest = _largest(spec)
+            beyond = int(np.sum(np.abs(data) > largest))
+            tensors[spec.name] = (
+                rounded(data, read[i], spec.dtype, largest)
+                if read is not None and i in read
+                else np.ascontiguousarray(nearest(data, spec.dtype, largest))
+            )
             if beyond:
                 saturated[spec.name] = beyond
         else:
@@ -130,12 +146,13 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
     return values
 
 
-def _data(value: Array, scale: Array, spec: TensorSpec) -> tuple[Array, int]:
-    """value / scale, clamped to the range of the argument's type and rounded to it; how many were beyond it."""
-    data = value.astype(np.float64) / scale
-    largest = float(_finfo(spec.dtype).max)
-    beyond = int(np.sum(np.abs(data) > largest))
-    return np.clip(data, -largest, largest).astype(spec.dtype), beyond
+def as_data(value: Array, scale: Array, spec: TensorSpec) -> Array:
+    """value / scale, clamped to the range of the argument's type and rounded to the nearest."""
+    return nearest(value.astype(np.float64) / scale, spec.dtype, _largest(spec))
+
+
+def _largest(spec: TensorSpec) -> float:
+    return float(_finfo(spec.dtype).max)
 
 
 def _scale(attribute: ir.Attribute) -> Array:

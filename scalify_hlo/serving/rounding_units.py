@@ -82,10 +82,13 @@ def add_switches(
     decided: Sequence[MatrixProduct | None],
     operands: Mapping[str, float],
     scales: Mapping[str, Array],
+    *,
+    weights: bool = True,
 ) -> None:
     """Give `main` one more argument, last: a tensor<n x i1> that says which units are rounded. Changes the module.
 
     operands, scales: of the file of scales: what operands are divided by, and the weights that have one by channel.
+    weights: whether the weights of a unit are rounded too, and not only what is multiplied by them.
     """
     factors = _factors(decided, operands)
     for i, product in enumerate(decided):
@@ -121,7 +124,7 @@ def add_switches(
         op.operands[side] = done[key]
     for argument, name in zip(list(body.arguments), names, strict=False):
         for k, unit in enumerate(units):
-            if unit.weight == name and argument in roots:
+            if weights and unit.weight == name and argument in roots:
                 readers = [(use.owner.operation, use.operand_number) for use in argument.uses]
                 scale = scales.get(name)
                 factor = np.ones((), np.float32) if scale is None or not scale.ndim else split_scales(scale)[1]

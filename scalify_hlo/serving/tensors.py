@@ -141,10 +141,17 @@ class Batches:
     another shape or kind; for the shared ones when it is made.
     """
 
-    def __init__(self, arguments: Sequence[TensorSpec], shared: Sequence[str], files: Sequence[str]):
+    def __init__(
+        self,
+        arguments: Sequence[TensorSpec],
+        shared: Sequence[str],
+        files: Sequence[str],
+        known: Mapping[int, Array] | None = None,
+    ):
+        """shared: files that all batches share. known: arrays that they share, by argument, as they are."""
         self.files = list(files)
         self._arguments = arguments
-        self._shared: dict[int, Array] = {}
+        self._shared: dict[int, Array] = dict(known or {})
         for path in shared:
             self._shared |= _arrays_of(arguments, path)
 
