@@ -63,9 +63,13 @@ class NameStacks:
         """Forward or backward side of differentiation; see the module's docstring."""
         return direction_of(self.full_name(op))
 
-    def is_traced(self, op: ir.Operation) -> bool:
-        """Whether the operation has a name that JAX gave it when it traced the function."""
-        return self.full_name(op).startswith("jit(")
+    def tells_derivatives(self, op: ir.Operation) -> bool:
+        """Whether the operation has a name, given by JAX when it traced the function, that has every derivative in it.
+
+        JAX before 0.7, which calls the traced function `main`, writes no derivative of what has no name itself.
+        """
+        name = self.full_name(op)
+        return name.startswith("jit(") and "/jit(main)" not in name
 
     def _prefix(self, function: str) -> str:
         if function not in self._prefixes:

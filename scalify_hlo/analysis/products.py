@@ -109,7 +109,7 @@ class _Classifier:
         self.named = any(self.names.direction(op) is Direction.BACKWARD for op in program_order(calls))
         # Attention shares an operand between scores and mixing as a backward pass does; where JAX's names stand on the
         # operations and none is of a backward pass, there is none.
-        if self.named or not any(self.names.is_traced(op) for op in program_order(calls)):
+        if self.named or not any(self.names.tells_derivatives(op) for op in program_order(calls)):
             self._by_data_flow()
         if self.named:
             self._by_names()
