@@ -16,6 +16,7 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.module.carriers import carries
 from scalify_hlo.module.function_types import replace_terminator, retype
 from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.serving.compensation import Readings
@@ -23,9 +24,7 @@ from scalify_hlo.serving.packing import as_data, cache_arguments, pack, pinned_a
 from scalify_hlo.serving.patches import Patches
 from scalify_hlo.serving.tensors import Batches
 
-_MOVES = frozenset(
-    f"stablehlo.{name}" for name in ("convert", "transpose", "reshape", "optimization_barrier", "reduce_precision")
-)
+_MOVES = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.transpose")
 
 
 def sampled_readings(
@@ -132,8 +131,8 @@ def _readers(value: ir.Value) -> Iterator[tuple[ir.Operation, int]]:
     """The operations that read a value, behind what only moves and converts it, and as which operand."""
     for use in value.uses:
         op = use.owner.operation
-        if op.name in _MOVES and len(op.operands) == 1:
-            yield from _readers(op.results[0])
+        if op.name in _MOVES or carries(op):
+            yield from _readers(op.results[use.operand_number])
         else:
             yield op, use.operand_number
 
@@ -144,7 +143,7 @@ def _places(value: ir.Value, weight: ir.Value) -> Array:
     op = None if value == weight else defining_op(value)
     if op is None:
         return np.arange(math.prod(shape)).reshape(shape)
-    before = _places(op.operands[0], weight)
+    before = _places(op.operands[ir.OpResult(value).result_number], weight)
     if op.name == "stablehlo.transpose":
         return before.transpose(list(ir.DenseI64ArrayAttr(op.attributes["permutation"])))
     return before.reshape(shape)
