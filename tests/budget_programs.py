@@ -56,6 +56,10 @@ def rescaled(text: str) -> str:
     return _run(lambda: Pipeline((AutoRescale(places=("gradients",)),)), text)
 
 
+def products_rescaled(text: str) -> str:
+    return _run(lambda: Pipeline((AutoRescale(places=("products",)),)), text)
+
+
 def sizes(text: str) -> str:
     return _run(lambda: Pipeline((Sizes(),)), text)
 
@@ -94,6 +98,15 @@ def _dots(count: int) -> Function:
     def function(x: jax.Array) -> jax.Array:
         for _ in range(count):
             x = x @ x
+        return x
+
+    return function
+
+
+def _chain(count: int) -> Function:
+    def function(x: jax.Array, w: jax.Array) -> jax.Array:
+        for _ in range(count):
+            x = x @ w
         return x
 
     return function
@@ -301,6 +314,7 @@ def cases() -> dict[str, list[Case]]:
             for n in (16, 4)
         ],
         "RESCALE_HEADROOM_F16": [(_MOMENTUM, rescaled)],
+        "ERRORS_IN_F16": [(program(_chain(n), "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (5, 8)],
         "MOMENTS_BELOW": [_training_step()],
         "STATE_NEAR": [_training_step()],
         "MASK_SHARE": [case(lambda x: jnp.sum((x > 0).astype(jnp.float32) * x), "f32[16384]")],

@@ -18,6 +18,7 @@ from tests.budget_programs import cases, program
 _WITHIN_AND_BEYOND = ("-*", "*-")
 _PATTERNS = {
     "CANCELLATION": ("**", "-*"),
+    "ERRORS_IN_F16": ("-*", "**"),
     "FURTHEST_CONSTANT": ("-*", "**"),
     "FURTHEST_CONSTANT_SCALE": ("-*", "**"),
     "HEADROOM": ("-*", "**"),

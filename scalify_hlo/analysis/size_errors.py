@@ -6,14 +6,15 @@ correlated, which training changes. Such an error goes into later values as a po
 # f(s x) = s^k f(x): a value of degree k in x is off by s^k when x is off by s
 
 Degrees follow from the operations alone: a product adds them, a quotient subtracts them, a root halves them, and a sum
-has the largest of its terms'. A normalisation is then what it is in any spelling, of degree 0 in all that comes in:
-x / sqrt(mean(x^2)), exp(x) / sum(exp(x)), x / amax(x). Bounded functions (tanh, logistic, clamp between constants)
-are of degree 0 as well, so that silu(x) is of degree 1. The errors of a value are the sum of the magnitudes of its
-degrees in all contractions (and exponentials) behind it. Arguments have none: they come with their scale, which for
-state is measured.
+has those of the term that has most, for it is no further from its estimate than the furthest. A normalisation is then
+what it is in any spelling, of degree 0 in all that comes in: x / sqrt(mean(x^2)), exp(x) / sum(exp(x)), x / amax(x).
+Bounded functions (tanh, logistic, clamp between constants) are of degree 0 as well, so that silu(x) is of degree 1. The
+errors of a value are the sum of the magnitudes of its degrees in all contractions (and exponentials) behind it.
+Arguments have none: they come with their scale, which for state is measured.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Container, Mapping, Sequence
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.bindings import ir
@@ -43,7 +44,11 @@ _FIRST = frozenset({"stablehlo.gather", "stablehlo.dynamic_slice", "stablehlo.re
 class SizeErrors:
     """The errors behind each floating-point value of a module; a value in a function that several call has the most."""
 
-    def __init__(self, module: ir.Module):
+    def __init__(self, module: ir.Module, bears: float = math.inf, products: Container[ir.Operation] = ()):
+        """products: those whose results are to have no more errors than `bears`: operands are taken to be measured."""
+        self.measured: list[ir.Value] = []  # in program order
+        self._bears = bears
+        self._products = products
         self._graph = CallGraph(module)
         self._most: dict[ir.Value, float] = {}
         self._weights: list[float] = []  # of each source: 1, or what it stands for
@@ -77,9 +82,7 @@ class SizeErrors:
     def _total(self, degrees: _Degrees) -> float:
         return sum(abs(degree) * self._weights[source] for source, degree in degrees.items())
 
-    def _operation(
-        self, op: ir.Operation, operands: list[_Degrees], known: Mapping[ir.Value, _Degrees]
-    ) -> list[_Degrees]:
+    def _operation(self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]) -> list[_Degrees]:
         callee = self._graph.callee_body(op)
         if callee is not None:
             return self._block(callee, operands)
@@ -87,8 +90,23 @@ class SizeErrors:
             return self._loop(op, operands, known)
         if op.name in ("stablehlo.case", "stablehlo.if"):
             branches = [self._block(region.blocks[0], [], known) for region in op.regions]
-            return [_largest(results) for results in zip(*branches, strict=True)]
+            return [self._largest(results) for results in zip(*branches, strict=True)]
+        if op in self._products:
+            self._measure(op, operands, known)
         return [self._compact(self._one(op, operands))] * len(op.results)
+
+    def _measure(self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]) -> None:
+        """Take operands of a contraction to be measured until its result has no more errors than are borne."""
+        while self._total(_product(*operands)) + 1 > self._bears:
+            side = max((0, 1), key=lambda i: self._total(operands[i]))
+            if not operands[side]:
+                return
+            value = op.operands[side]
+            if value not in self.measured:
+                self.measured.append(value)
+            for i, operand in enumerate(op.operands):
+                if operand == value:
+                    operands[i] = known[value] = _NONE
 
     def _loop(self, op: ir.Operation, inits: list[_Degrees], known: Mapping[ir.Value, _Degrees]) -> list[_Degrees]:
         """What an iteration hands on unchanged is what came in; the rest has an error of its own."""
@@ -101,7 +119,7 @@ class SizeErrors:
         ]
         results = self._block(body, carried, known)
         return [
-            init if same else self._compact(_largest([init, result]))
+            init if same else self._compact(self._largest([init, result]))
             for init, same, result in zip(inits, unchanged, results, strict=True)
         ]
 
@@ -129,8 +147,12 @@ class SizeErrors:
                 return _power(operands[0], exponent)
             return self._new(1.0) if operands[0] or operands[1] else _NONE
         if name == "stablehlo.select":
-            return _largest(operands[1:])
-        return operands[0] if name in _FIRST else _largest(operands)
+            return self._largest(operands[1:])
+        return operands[0] if name in _FIRST else self._largest(operands)
+
+    def _largest(self, terms: Sequence[_Degrees]) -> _Degrees:
+        """Of a sum: those of the term with most errors, for it is no further from its estimate than the furthest."""
+        return max(terms, key=self._total, default=_NONE)
 
     def _new(self, weight: float) -> _Degrees:
         self._weights.append(weight)
@@ -154,16 +176,6 @@ def _product(a: _Degrees, b: _Degrees) -> _Degrees:
 
 def _power(x: _Degrees, exponent: float) -> _Degrees:
     return {source: degree * exponent for source, degree in x.items()} if exponent else _NONE
-
-
-def _largest(terms: Sequence[_Degrees]) -> _Degrees:
-    """Of a sum: of the degrees in each source, that of largest magnitude."""
-    found: dict[int, float] = {}
-    for degrees in terms:
-        for source, degree in degrees.items():
-            if abs(degree) > abs(found.get(source, 0.0)):
-                found[source] = degree
-    return found
 
 
 def _is_float(value: ir.Value) -> bool:

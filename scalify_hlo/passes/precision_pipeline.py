@@ -57,7 +57,8 @@ def passes_around_scalify(precision: Precision, *, pinned: bool = False) -> tupl
     """
     chosen = parse_precision(precision)
     compute = "f16" if chosen.compute == "f16" else ""
-    rescale = (AutoRescale(places=chosen.rescaling, compute=compute),) if chosen.rescaling else ()
+    places = (*chosen.rescaling, *(("products",) if compute else ()))
+    rescale = (AutoRescale(places=places, compute=compute),) if places else ()
     kinds, every = chosen.measured_state
     state = (StateRescale(kinds=kinds, every=every),) if kinds else ()
     cast = _cast(chosen)

@@ -2,14 +2,19 @@
 
 import collections
 import re
+from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
+import scalify_hlo
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
+from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.auto_rescale import AutoRescale
@@ -139,7 +144,9 @@ def test_there_is_room_for_tails_where_the_backward_pass_is_to_be_in_f16(
 
 def test_the_presets_leave_it() -> None:
     before, _ = passes_around_scalify("fp8")
-    assert before[1] == AutoRescale(places=("branches", "scores", "logits"), compute="f16")
+    assert before[1] == AutoRescale(places=("branches", "scores", "logits", "products"), compute="f16")
+    before, _ = passes_around_scalify("fp16")
+    assert before[1] == AutoRescale(places=("products",), compute="f16")
     before, _ = passes_around_scalify("bf16 rescaling=branches")
     assert before[1] == AutoRescale(places=("branches",))
 
@@ -171,3 +178,50 @@ def test_mistakes_get_one_line(options: AutoRescale, text: str, message: str) ->
     with pytest.raises(ScalifyError) as error:
         rescale(text, options)
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def _layers(count: int, gated: bool) -> Callable[..., Any]:
+    """Products without a normalisation, with weights that add up."""
+
+    def function(x: jax.Array, w: jax.Array) -> jax.Array:
+        for _ in range(count):
+            y = x @ w
+            x = y * y if gated else y
+        return x
+
+    return function
+
+
+@pytest.mark.parametrize(("count", "gated", "measured"), [(7, False, 0), (8, False, 1), (16, False, 2), (4, True, 1)])
+def test_operands_of_products_of_more_estimates_than_f16_bears(count: int, gated: bool, measured: int) -> None:
+    x, w = np.ones((4, 16), np.float32), np.full((16, 16), 1 / 4, np.float32)
+    text = jax.export.export(jax.jit(_layers(count, gated)))(x, w).mlir_module()
+    _, remarks = rescale(text, AutoRescale(places=("products",)))
+    assert sum(places(remarks).values()) == measured
+    assert not [r for r in remarks if "nothing is rescaled" in r.message]
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
+@pytest.mark.parametrize(("width", "count", "gated"), [(8, 12, False), (4, 5, True)])
+def test_products_of_many_wrong_estimates_stay_within_the_range_of_f16(
+    precision: str, width: int, count: int, gated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sizes are 2^1.5, or 2, times what is estimated for each product: 2^18 and 2^62 in the end."""
+    x, w = np.ones((4, width), np.float32), np.full((width, width), width**-0.5, np.float32)
+    function = _layers(count, gated)
+    exact = np.asarray(jax.jit(function)(x, w), np.float64)
+
+    def run() -> Array:
+        scaled = scalify_hlo.scalify(function, precision=precision)(*map(scalify_hlo.as_scaled_array, (x, w)))
+        return np.asarray(scaled.data, np.float64) * np.asarray(scaled.scale, np.float64)
+
+    got = run()
+    assert np.isfinite(got).all() and np.linalg.norm(got - exact) < 0.01 * np.linalg.norm(exact)
+    monkeypatch.setattr(budget, "ERRORS_IN_F16", 10**6)
+    assert not np.isfinite(run()).all()
+
+
+def test_transformers_have_no_product_of_many_estimates() -> None:
+    for text in (train_step_text(), forward_text()):
+        _, remarks = rescale(text, AutoRescale(places=("products",)))
+        assert not remarks
