@@ -29,7 +29,6 @@ KNOWN = {
     # Not looked into: one or two operations each.
     ("hf_gptneo_f16_lossscale_train", None): {"inverse": 1},
     ("hf_mistral_scan_accum_train", None): {"inverse": 1},
-    ("diffrax_neuralode_tsit5_train", "fp8"): {"inverse": 2},
 }
 
 
