@@ -15,6 +15,7 @@ import optax
 import pytest
 
 from examples import gpt2
+from scalify_hlo import as_scaled_array, asarray, scalify
 from tests.same_program import assert_same
 
 _TINY = gpt2.GPT2Config(layers=1, width=16, heads=2, context=8, vocabulary=32)
@@ -110,3 +111,81 @@ def test_a_sum_of_zeros_that_is_divided() -> None:
         return (0.7 * m + 0.4 * g) / (jnp.sqrt(0.8 * v + 0.3 * g * g) + 1e-8)
 
     assert_same(step, *[np.zeros(8, np.float32)] * 3)
+
+
+def _standardised(weight: jax.Array) -> jax.Array:
+    return weight * jax.lax.rsqrt(weight.var(0) * weight.shape[0])
+
+
+def _skip_gain(zero: Any, weights: Any, x: jax.Array) -> jax.Array:  # SkipInit, normaliser-free networks
+    first, second = (_standardised(weights[name]) for name in ("first", "second"))
+    return x + 0.2 * zero["gain"] * (jax.nn.gelu(jax.nn.gelu(x) @ first) @ second)
+
+
+def _rezero(zero: Any, weights: Any, x: jax.Array) -> jax.Array:
+    return x + zero["gain"] * (jax.nn.relu(_layer_norm(x) @ weights["first"]) @ weights["second"])
+
+
+def _gated(zero: Any, weights: Any, x: jax.Array) -> jax.Array:  # Flamingo's gate of cross-attention
+    attended = jax.nn.softmax(x @ weights["first"]) @ weights["second"]
+    return x + jnp.tanh(zero["gain"]) * attended
+
+
+def _low_rank(zero: Any, weights: Any, x: jax.Array) -> jax.Array:  # LoRA's B
+    return x @ _standardised(weights["first"]) + 2.0 * ((x @ weights["second"]) @ zero["layer"])
+
+
+def _last_layer(zero: Any, weights: Any, x: jax.Array) -> jax.Array:
+    return x + jax.nn.silu(_rms_norm(x @ weights["first"]) @ weights["second"]) @ zero["layer"]
+
+
+def _layer_scale(zero: Any, weights: Any, x: jax.Array) -> jax.Array:  # ConvNeXt's and CaiT's, adaptive norms' gates
+    return x + zero["layer"][0] * (jax.nn.gelu(x @ weights["first"]) @ weights["second"])
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp16-state", "fp8"])
+@pytest.mark.parametrize("branch", [_skip_gain, _rezero, _gated, _low_rank, _last_layer, _layer_scale])
+def test_branches_that_start_at_zero_in_f16(branch: Callable[..., jax.Array], precision: Any) -> None:
+    """Derivatives of what a branch of zeros multiplies are 0 at scales near 2^-126, that of the zero is not."""
+    random = np.random.default_rng(0)
+    weights = {name: (random.standard_normal((8, 8)) / 3).astype(np.float32) for name in ("first", "second")}
+    x, target = (random.standard_normal((16, 8)).astype(np.float32) for _ in range(2))
+    zero = {"gain": np.zeros((), np.float32), "layer": np.zeros((8, 8), np.float32)}
+
+    def gradients(zero: Any, weights: Any, x: jax.Array, target: jax.Array) -> Any:
+        def loss(zero: Any, weights: Any, x: jax.Array) -> jax.Array:
+            return jnp.mean((branch(zero, weights, branch(zero, weights, x)) - target) ** 2)
+
+        return jax.grad(loss, (0, 1, 2))(zero, weights, x)
+
+    arguments = zero, weights, x, target
+    results = scalify(gradients, precision=precision)(*as_scaled_array(arguments))
+    wanted = jax.tree_util.tree_leaves(jax.jit(gradients)(*arguments))
+    for result, expected in zip(jax.tree_util.tree_leaves(asarray(results)), wanted, strict=True):
+        size = float(np.sqrt(np.mean(np.square(expected)))) + 1e-30
+        error = np.sqrt(np.mean(np.square(np.asarray(result, np.float32) - np.asarray(expected)))) / size
+        assert error < (0.3 if precision == "fp8" else 0.01), (size, error)
+
+
+@pytest.mark.parametrize("least", [0.0, 1e-4])
+def test_gain_of_zero_before_standardised_weights(least: float) -> None:
+    """Normaliser-free networks in f16: s s t / max(t, u) where t and u are of zeros is not (s / max(t, u)) s t."""
+    random = np.random.default_rng(0)
+    layers = [(random.standard_normal((8, 8)) / 3).astype(np.float32) for _ in range(2)]
+    biases = [np.zeros(8, np.float32) for _ in range(2)]
+    gain, x = np.zeros((), np.float32), random.standard_normal((16, 8)).astype(np.float32)
+
+    def linear(layer: jax.Array, bias: jax.Array, x: jax.Array) -> jax.Array:
+        return x @ (layer * jax.lax.rsqrt(jnp.maximum(layer.var(0) * 8, least) if least else layer.var(0) * 8)) + bias
+
+    def loss(parameters: Any, x: jax.Array) -> jax.Array:
+        layers, biases, gain = parameters
+        hidden = jax.nn.gelu(linear(layers[0], biases[0], jax.nn.gelu(x)))
+        y = x + 0.2 * gain * linear(layers[1], biases[1], hidden)
+        return jnp.sum(y * y) / 128
+
+    arguments = (layers, biases, gain), x
+    results = scalify(jax.grad(loss, (0, 1)), precision="fp16")(*as_scaled_array(arguments))
+    wanted = jax.tree_util.tree_leaves(jax.jit(jax.grad(loss, (0, 1)))(*arguments))
+    for result, expected in zip(jax.tree_util.tree_leaves(asarray(results)), wanted, strict=True):
+        np.testing.assert_allclose(result, expected, rtol=0, atol=0.01 * float(np.abs(expected).max()) + 1e-30)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.maxima import Leaves, covers, no_larger, normal_form, order, power_product
 from scalify_hlo.emit.operation_emitter import OperationEmitter
@@ -165,6 +166,9 @@ class ScaleEmitter(OperationEmitter):
         if not denominators and all(power % 2 == 0 for _, power in scale.factors):  # (s t)^2n = ((s t)^n)^2
             root = self.scale_value(Scale(0, tuple((symbol, power // 2) for symbol, power in scale.factors)))
             return self.scale_op("multiply", root, root)
+        bounded = self._bounded_quotient(scale)
+        if bounded is not None:
+            return self.scale_op("multiply", self.scale_value(bounded), self.scale_value(scale / bounded))
         known = None if self.narrow else self._from_emitted(scale)
         if known is not None:
             return known
@@ -183,6 +187,26 @@ class ScaleEmitter(OperationEmitter):
         last = power_product(denominators[-1:])
         rest = power_product(numerators) / power_product(denominators[:-1])
         return self.scale_op("divide", self.scale_value(rest), self.divisor(last))
+
+    def _bounded_quotient(self, scale: Scale) -> Scale | None:
+        """A part of a scale that is no larger than a power of two: a quotient by a maximum of what it divides.
+
+        # s s t / max(t, u) = (t / max(t, u)) s s: s/max(t, u) would be infinite where t and u are of tensors of zeros
+        """
+        powers = dict(scale.factors)
+        for symbol, power in scale.factors:
+            if power > 0 or symbol.least > budget.ZEROS:
+                continue
+            maximum = Scale(0, ((symbol, 1),))
+            for member in self._members.get(maximum.factors, ()):
+                quotient = Scale(0, member.factors) / maximum
+                if (
+                    len(scale.factors) > len(quotient.factors)
+                    and all(0 < p <= powers.get(s, 0) for s, p in member.factors)
+                    and member.factors
+                ):
+                    return quotient
+        return None
 
     def _from_emitted(self, scale: Scale) -> ir.Value | None:
         """A product or quotient of three factors or more from one of one factor less that exists; None if none does.
