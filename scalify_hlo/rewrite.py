@@ -120,10 +120,11 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         table.several_devices |= survey.several_devices
         rewriter = Rewriter(function, options, table)
         add_scale_arguments(rewriter, selection, options)
+        forms = None
         if options.rules != "paper":
-            forms = AffineForms(FactFinder(table.called).number, table.called)
+            forms = AffineForms(FactFinder(table.called, numbers_only=True).number, table.called)
             mark_state(forms, function, find_pairs(module, function, forms))
-        terminator = rewriter.block(function.regions[0].blocks[0])
+        terminator = rewriter.block(function.regions[0].blocks[0], forms)
         rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
         if options.mark_tensors:
             rewriter.mark_arguments()

@@ -227,7 +227,21 @@ def _merge(
         return b
     if len(b) == 1 and b[0][0].index > (a[-1][0].index if a else 0):
         return (*a, (b[0][0], sign * b[0][1]))
-    powers = dict(a)
-    for symbol, power in b:
-        powers[symbol] = powers.get(symbol, 0) + sign * power
-    return tuple(sorted(((s, p) for s, p in powers.items() if p), key=lambda pair: pair[0].index))
+    merged: list[tuple[Symbol, int]] = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        (symbol, power), (other, its) = a[i], b[j]
+        if symbol is other:
+            i, j, power = i + 1, j + 1, power + sign * its
+            if power:
+                merged.append((symbol, power))
+        elif symbol.index <= other.index:
+            merged.append(a[i])
+            i += 1
+        else:
+            merged.append((other, sign * its))
+            j += 1
+    merged.extend(a[i:])
+    for symbol, power in b[j:]:
+        merged.append((symbol, sign * power))
+    return tuple(merged)

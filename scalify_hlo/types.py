@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import re
 
 from scalify_hlo.bindings import ir
@@ -42,33 +43,22 @@ class TensorInfo:
     is_static: bool = dataclasses.field(init=False)
     is_empty: bool = dataclasses.field(init=False)  # without elements: any scale fits
     is_narrow: bool = dataclasses.field(init=False)  # less range than f32: an unscaled value must not be formed in it
+    rank: int = dataclasses.field(init=False)
+    size: int = dataclasses.field(init=False)  # number of elements; dynamic dimensions count as 1
+    carries_scale: bool = dataclasses.field(init=False)  # integers, booleans and tokens cannot be data * scale
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_static", all(n >= 0 for n in self.shape))
         object.__setattr__(self, "is_empty", 0 in self.shape)
         object.__setattr__(self, "is_narrow", self.is_float and FLOAT_RANGE[self.element][0] < 127)
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements; dynamic dimensions count as 1."""
-        size = 1
-        for n in self.shape:
-            size *= max(n, 1)
-        return size
+        object.__setattr__(self, "rank", len(self.shape))
+        object.__setattr__(self, "size", math.prod(max(n, 1) for n in self.shape))
+        object.__setattr__(self, "carries_scale", self.is_float or self.is_complex)
 
     @property
     def real(self) -> str:
         """The element type, or the type of the parts of a complex one."""
         return COMPLEX.get(self.element, self.element)
-
-    @property
-    def carries_scale(self) -> bool:
-        """Floats and complex numbers can be data * scale; integers, booleans and tokens cannot."""
-        return self.is_float or self.is_complex
 
     @property
     def max_exponent(self) -> int:

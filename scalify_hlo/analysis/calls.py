@@ -15,15 +15,21 @@ def callee_name(op: ir.Operation) -> str | None:
     return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
 
 
-def walk(op: ir.Operation) -> Iterator[ir.Operation]:
+def walk(op: ir.Operation) -> list[ir.Operation]:
     """Every operation nested in `op`, in program order, an operation before those in its regions."""
+    found: list[ir.Operation] = []
+    _collect(op, found)
+    return found
+
+
+def _collect(op: ir.Operation, found: list[ir.Operation]) -> None:
     for region in op.regions:
         for block in region:
             for child in block.operations:
                 operation = child.operation
-                yield operation
+                found.append(operation)
                 if len(operation.regions):
-                    yield from walk(operation)
+                    _collect(operation, found)
 
 
 def terminator(block: ir.Block) -> ir.Operation:
@@ -43,6 +49,14 @@ def only_reader(value: ir.Value) -> ir.Operation | None:
     return first.owner.operation if first is not None and next(uses, None) is None else None
 
 
+def is_used(op: ir.Operation) -> bool:
+    """Whether something reads a result of an operation."""
+    for result in op.results:  # noqa: SIM110: asked of every operation several times
+        if next(result.uses, None) is not None:
+            return True
+    return False
+
+
 class CallGraph:
     """Functions of a module that have a body, by name, with the operations that call each of them."""
 
@@ -59,9 +73,10 @@ class CallGraph:
             visibility = op.attributes.get("sym_visibility")
             if visibility is None or ir.StringAttr(visibility).value == "public":
                 self.public.append(name)
-        for function in self.functions.values():
+        # Of one function alone there are no calls.
+        for function in self.functions.values() if len(self.functions) > 1 else ():
             for op in walk(function):
-                callee = callee_name(op)
+                callee = callee_name(op) if op.name in _CALLEE_ATTRIBUTE else None
                 if callee in self.functions:
                     self.sites.setdefault(callee, []).append(op)
         self._block_owner = {self.body(name): name for name in self.functions}

@@ -6,7 +6,7 @@ values that they compute with; those of a part without narrow values are marked.
 
 from collections.abc import Iterator, Sequence
 
-from scalify_hlo.analysis.calls import callee_name, terminator, walk
+from scalify_hlo.analysis.calls import callee_name, is_used, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.types import tensor_info
@@ -86,8 +86,7 @@ def unmark_wide(module: ir.Module) -> None:
 
 def _is_used(op: ir.Operation) -> bool:
     """Whether some result is used; a conversion of which nothing is read is no use of a type."""
-    results = list(op.results)
-    return not results or any(True for result in results for _ in result.uses)
+    return is_used(op) or not len(op.results)
 
 
 def _groups(op: ir.Operation, functions: dict[str, ir.Operation]) -> Iterator[list[ir.Value]]:

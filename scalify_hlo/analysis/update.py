@@ -73,7 +73,7 @@ class _Finder:
         self.body = calls.body(main)
         self.results = [_before_marker(value) for value in terminator(self.body).operands]
         self.function = calls.functions[main]
-        self.forms = AffineForms(FactFinder(calls.called).number, calls.called)
+        self.forms = AffineForms(FactFinder(calls.called, numbers_only=True).number, calls.called)
         # Arguments reached from a value through elementwise operations, and whether a computed tensor is.
         self._reached: dict[ir.Value, frozenset[int]] = {}
         self._computed: dict[ir.Value, bool] = {}

@@ -19,13 +19,14 @@ from scalify_hlo.size.laws.reductions import body_kind
 from scalify_hlo.types import tensor_info
 
 _MULTIPLY, _DIVIDE, _CONVERT = "stablehlo.multiply", "stablehlo.divide", "stablehlo.convert"
+_FACTORS = (_MULTIPLY, _DIVIDE)
 _MOVES = ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose")
 
 
 def merge_factors(module: ir.Module) -> None:
     """Rewrite pairs of factors of `module` in place; its context has to be entered."""
-    for op in list(walk(module.operation)):
-        second = _factor(op)
+    for op in walk(module.operation):
+        second = _factor(op) if op.name in _FACTORS else None
         behind = None if second is None else _product_behind(op.operands[second.data])
         first = None if behind is None else _factor(behind.operation)
         if second is None or behind is None or first is None:
@@ -73,7 +74,7 @@ class _Behind:
 
 
 def _factor(op: ir.Operation) -> _Factor | None:
-    if op.name not in (_MULTIPLY, _DIVIDE) or not tensor_info(op.results[0].type).is_float:
+    if op.name not in _FACTORS or not tensor_info(op.results[0].type).is_float:
         return None
     for index in (1,) if op.name == _DIVIDE else (0, 1):
         constant = constant_behind(op.operands[index])
@@ -120,7 +121,7 @@ def _product_behind(value: ir.Value) -> _Behind | None:
         op = defining_op(value)
         if op is None:
             return None
-        if op.name in (_MULTIPLY, _DIVIDE):
+        if op.name in _FACTORS:
             return _Behind(op, narrows, sums) if not (narrows and sums) else None
         if _is_wide_sum(op):
             sums = True

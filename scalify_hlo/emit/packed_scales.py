@@ -149,8 +149,8 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
             if is_packable(op.results[0]):
                 constants[op.results[0]] = op
             continue
-        is_arithmetic = name in _ARITHMETIC and is_packable(op.results[0])
-        if (is_arithmetic or name in _PREDICATES) and _follows(op, known, constants):
+        is_arithmetic = name in _ARITHMETIC or name in _PREDICATES
+        if is_arithmetic and _follows(op, known, constants) and (name in _PREDICATES or is_packable(op.results[0])):
             known.add(op.results[0])
             if _follows(op, of_scales, constants):
                 of_scales.add(op.results[0])
@@ -228,8 +228,13 @@ def _multiply_by_inverses(block: ir.Block, scales: set[ir.Value], first: ir.Oper
 
 def _follows(op: ir.Operation, known: set[ir.Value], constants: dict[ir.Value, ir.Operation]) -> bool:
     """Whether an operation computes from known scales and constants, and not from constants alone."""
-    operands = list(op.operands)
-    return any(v in known for v in operands) and all(v in known or v in constants for v in operands)
+    follows = False
+    for operand in op.operands:
+        if operand in known:
+            follows = True
+        elif operand not in constants:
+            return False
+    return follows
 
 
 def _reads_data(reader: ir.Operation, arithmetic: set[ir.Operation]) -> bool:

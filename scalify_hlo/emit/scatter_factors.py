@@ -7,8 +7,7 @@ and hides that the result is only added to something: XLA scatters into that dir
 each row of the logits, into softmax's). Powers of two change no bit.
 """
 
-from collections.abc import Iterator
-
+from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.types import tensor_info
 
@@ -22,7 +21,7 @@ def move_factors_to_updates(module: ir.Module) -> None:
         for op in module.body.operations
         if op.operation.name == "func.func"
     }
-    for op in list(_operations(module.operation)):
+    for op in walk(module.operation):
         if op.name == "stablehlo.scatter":
             if _scatters_into_zeros(op):
                 _move(op, 2)
@@ -31,14 +30,6 @@ def move_factors_to_updates(module: ir.Module) -> None:
             index = None if callee is None else _linear_argument(callee)
             if index is not None:
                 _move(op, index)
-
-
-def _operations(op: ir.Operation) -> Iterator[ir.Operation]:
-    for region in op.regions:
-        for block in region:
-            for inner in block.operations:
-                yield inner.operation
-                yield from _operations(inner.operation)
 
 
 def _move(op: ir.Operation, index: int) -> None:

@@ -37,8 +37,11 @@ _DEPTH = 12
 class FactFinder:
     """Facts of the plain values of one function. Function arguments may come with facts from their caller."""
 
-    def __init__(self, callee: Callable[[ir.Operation], ir.Operation | None] = lambda _: None) -> None:
+    def __init__(
+        self, callee: Callable[[ir.Operation], ir.Operation | None] = lambda _: None, *, numbers_only: bool = False
+    ) -> None:
         self.callee = callee  # the function that a call refers to, if it is known
+        self.numbers_only = numbers_only  # no moments by the laws of size
         self.known: dict[ir.Value, PlainFacts] = {}
         # Journals of what was learnt in rewritings that may be taken back, innermost last.
         self.learnt: list[list[ir.Value]] = []
@@ -53,9 +56,9 @@ class FactFinder:
                 self.learnt[-1].append(value)
         return found
 
-    def apart(self) -> "FactFinder":
-        """A finder of its own that knows the same of arguments: what it learns before a rewriting stays out of it."""
-        other = FactFinder(self.callee)
+    def numbers(self) -> "FactFinder":
+        """A finder of numbers that knows the same of arguments: what it learns before a rewriting stays out of it."""
+        other = FactFinder(self.callee, numbers_only=True)
         other.known = {value: facts for value, facts in self.known.items() if isinstance(value, ir.BlockArgument)}
         return other
 
@@ -77,7 +80,8 @@ class FactFinder:
         if name in _MOVES:
             return self.of(op.operands[0], depth - 1)
         if name == "stablehlo.reduce_precision":
-            return dataclasses.replace(self.of(op.operands[0], depth - 1), splat=None)  # nearly the same number
+            facts = self.of(op.operands[0], depth - 1)
+            return UNKNOWN if facts is UNKNOWN else dataclasses.replace(facts, splat=None)  # nearly the same number
         carried = carried_by(value)
         if carried is not None:
             return self.of(carried, depth)
@@ -91,10 +95,10 @@ class FactFinder:
             x = self.of(op.operands[0], depth - 1)
             return _splat(UNARY[name](x.splat), value) if x.splat is not None else UNKNOWN
         if name in BINARY:
-            x, y = (self.of(operand, depth - 1) for operand in op.operands)
-            if x.splat is not None and y.splat is not None:
-                return _splat(BINARY[name](x.splat, y.splat), value)
-        return self._by_law(op, value, depth)
+            x, y = self.of(op.operands[0], depth - 1).splat, self.of(op.operands[1], depth - 1).splat
+            if x is not None and y is not None:
+                return _splat(BINARY[name](x, y), value)
+        return UNKNOWN if self.numbers_only else self._by_law(op, value, depth)
 
     def _by_law(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
         """By the law of size, of an operation whose operands are all known."""
@@ -104,7 +108,7 @@ class FactFinder:
         for operand in op.operands:
             info = tensor_info(operand.type)
             facts = UNKNOWN if info.element == "i1" else self.of(operand, depth - 1)
-            if info.carries_scale and facts == UNKNOWN:
+            if info.carries_scale and facts is UNKNOWN:
                 return UNKNOWN
             sizes.append(mask(share_of(operand)) if info.element == "i1" else of_facts(facts))
         view = View(op, op.name, sizes, Algebra(), {}, {}, 0.0)
@@ -122,7 +126,7 @@ class FactFinder:
         if function is None:
             return UNKNOWN
         block = function.regions[0].blocks[0]
-        body = FactFinder(self.callee)
+        body = FactFinder(self.callee, numbers_only=self.numbers_only)
         for argument, operand in zip(block.arguments, op.operands, strict=True):
             body.known[argument] = self.of(operand, depth - 1)
         return body.of(terminator(block).operands[ir.OpResult(value).result_number], depth - 1)

@@ -54,7 +54,7 @@ class _Inlining:
                 function.op.erase()
 
     def _look_at(self, function: ir.Operation) -> None:
-        inner = list(walk(function))
+        inner = walk(function)
         calls: list[ir.Operation] = []
         for op in inner:
             if op.name == "func.call":

@@ -7,6 +7,7 @@ of the result; only the symbolic scale beside it changes. Values that depend on 
 from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
+from scalify_hlo.analysis.calls import is_used
 from scalify_hlo.analysis.narrow_values import WIDE
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter, Scope
@@ -94,8 +95,11 @@ class Rewriter:
 
     # --- blocks -----------------------------------------------------------------------------------------------
 
-    def block(self, block: ir.Block) -> ir.Operation:
-        """Rewrite the operations of a block in order; the terminator is left to the caller and returned."""
+    def block(self, block: ir.Block, forms: AffineForms | None = None) -> ir.Operation:
+        """Rewrite the operations of a block in order; the terminator is left to the caller and returned.
+
+        forms: what is known of its values, before anything in the function is rewritten.
+        """
         operations = [op.operation for op in block.operations]
         inside: dict[ir.Operation, Expansion] = {}
         if self.options.recognise in ("all", "blocks") and not self.paper:
@@ -104,7 +108,8 @@ class Rewriter:
             if self.journals:
                 self.journals[-1].extend(found)
         if not self.paper and block.owner.operation.name in ("func.func", "stablehlo.while"):
-            sums = state_sums(AffineForms(self.facts.apart().number, self.functions.called), block)
+            forms = forms or AffineForms(self.facts.numbers().number, self.functions.called)
+            sums = state_sums(forms, block)
             self.state_sums |= sums
             if self.journals:
                 self.journals[-1].extend(sums)
@@ -433,7 +438,7 @@ def erase_dead(candidates: Sequence[ir.Operation], stamps: Inheritance | None = 
     erased: set[int] = set()
     while work:
         key, op = work.pop()
-        if key in erased or _is_used(op):
+        if key in erased or is_used(op):
             continue
         owners = [v.owner for v in op.operands]
         producers = [owner.operation for owner in owners if not isinstance(owner, ir.Block)]
@@ -443,13 +448,6 @@ def erase_dead(candidates: Sequence[ir.Operation], stamps: Inheritance | None = 
             stamps.note(key, op)
         op.erase()
     return erased
-
-
-def _is_used(op: ir.Operation) -> bool:
-    for result in op.results:
-        for _ in result.uses:
-            return True
-    return False
 
 
 _PURE = names(Trait.FUNCTION, without=Trait.BODY)

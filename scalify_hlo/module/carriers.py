@@ -35,7 +35,7 @@ def carries(op: ir.Operation) -> bool:
     """Whether an operation hands each operand on as the result in its place, of the same type."""
     if op.name in CARRIERS:
         return True
-    return is_identity_call(op) and all(x.type == y.type for x, y in zip(op.operands, op.results, strict=True))
+    return op.name == "stablehlo.custom_call" and is_identity_call(op) and all(x.type == y.type for x, y in zip(op.operands, op.results, strict=True))
 
 
 def carried_by(value: ir.Value) -> ir.Value | None:
@@ -89,7 +89,7 @@ def fold_layouts(module: ir.Module) -> bool:
 def unfold_layouts(module: ir.Module) -> None:
     """Turn the shardings of operations' results into constraints behind them."""
     for function in module.body.operations:
-        for op in list(walk(function.operation)):
+        for op in walk(function.operation):
             if SHARDING not in op.attributes or len(op.results) != 1 or op.name in _NOT_FOLDED:
                 continue
             (result,) = op.results

@@ -1,6 +1,6 @@
 """Operations that nobody reads, and private functions that nobody calls."""
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, walk
+from scalify_hlo.analysis.calls import CallGraph, callee_name, is_used, walk
 from scalify_hlo.bindings import ir, passmanager
 from scalify_hlo.module.traits import Trait, names
 
@@ -32,7 +32,7 @@ def _sweep(block: ir.Block, calls: CallGraph, known: dict[str, bool]) -> int:
     count = 0
     for child in reversed(list(block.operations)):
         op = child.operation
-        if not any(True for result in op.results for _ in result.uses) and _is_pure(op, calls, known):
+        if not is_used(op) and (op.name in _FUNCTIONS or _is_pure(op, calls, known)):
             op.erase()
             count += 1
         elif len(op.regions):

@@ -226,6 +226,7 @@ def names(any_of: Trait, *, without: Trait = Trait.NONE) -> frozenset[str]:
 
 # Elements in the same order, repeated perhaps.
 RESHAPING = names(Trait.RESHAPES)
+CARRYING = names(Trait.CARRIES)
 
 
 def is_identity_call(op: ir.Operation) -> bool:
@@ -242,6 +243,8 @@ def carried(op: ir.Operation, result: int = 0) -> ir.Value | None:
 
     A conversion from or to integers carries the number, too.
     """
-    if has(op.name, Trait.CARRIES):
-        return op.operands[result if len(op.operands) == len(op.results) else 0]
-    return op.operands[result] if is_identity_call(op) else None
+    name = op.name
+    if name in CARRYING:
+        operands = op.operands
+        return operands[result if len(operands) == len(op.results) else 0]
+    return op.operands[result] if name == "stablehlo.custom_call" and is_identity_call(op) else None

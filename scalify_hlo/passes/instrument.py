@@ -104,7 +104,7 @@ def mark_floats(module: ir.Module, *, scalars: bool = False) -> None:
     calls = CallGraph(module)
     names = NameStacks(calls)
     for function in calls.functions.values():
-        for op in list(walk(function)):
+        for op in walk(function):
             inside = op.parent
             if (inside is not None and inside.operation.name in _ELEMENT_BODIES) or op.name == "stablehlo.constant":
                 continue

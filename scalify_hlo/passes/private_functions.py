@@ -18,7 +18,7 @@ def unshare(module: ir.Module) -> None:
     used = set(calls.public)
 
     def visit(function: ir.Operation) -> None:
-        for op in list(walk(function)):
+        for op in walk(function):
             callee = callee_name(op)
             if callee not in functions or not has_floats(functions[callee]):
                 continue

@@ -27,7 +27,7 @@ class WidenDots(Pass):
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Adds conversions in place."""
         del remarks
-        for op in list(walk(module.operation)):
+        for op in walk(module.operation):
             if op.name not in _PRODUCTS or tensor_info(op.results[0].type).element != "f32":
                 continue
             for i, operand in enumerate(op.operands):

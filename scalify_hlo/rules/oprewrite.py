@@ -65,10 +65,7 @@ class OpRewrite:
 
     def scaled(self, index: int) -> ScaledValue:
         """The scaled form of operand `index`; a plain operand gets a constant scale from what is known of it."""
-        found = self.inputs[index]
-        if found is None:
-            found = self.rewriter.as_scaled(self.original(index))
-        return found
+        return self.inputs[index] or self.rewriter.as_scaled(self.original(index))
 
     def original(self, index: int) -> ir.Value:
         """Operand `index` as it was before `set_operand`, if it is plain."""
@@ -105,9 +102,10 @@ class OpRewrite:
         """Element type and shape of result `index`."""
         if index:
             return tensor_info(self.op.results[index].type)
-        if self._result is None:
-            self._result = tensor_info(self.value().type)
-        return self._result
+        found = self._result
+        if found is None:
+            found = self._result = tensor_info((self._first or self.value()).type)
+        return found
 
     def plain(self, index: int, element: str | None = None) -> ir.Value:
         """The value of operand `index`, data * scale; in `element`, by default a type wide enough for it."""
@@ -142,10 +140,12 @@ class OpRewrite:
         indifferent: bool = False,
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
-        on_value = not indifferent and self._leaves_range(scale)
+        on_value = bool(scale.factors) and not indifferent and self._leaves_range(scale)
         if on_value:
             self.because("range", index=index)
-        self._declare(index, data, scale, self.known(index, scale, moments), indifferent, on_value)
+        if self.rewriter.laws:
+            moments = self.known(index, scale, moments)
+        self._declare(index, data, scale, moments, indifferent, on_value)
 
     def _declare(
         self,
@@ -157,7 +157,8 @@ class OpRewrite:
         on_value: bool,
     ) -> None:
         value = self.value(index)
-        found = ScaledValue(value if data is None else data, scale, self.rewriter.moments(moments), indifferent)
+        moments = UNIT if self.rewriter.paper else moments
+        found = ScaledValue(value if data is None else data, scale, moments, indifferent)
         self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
 
     def expected(self, *operands: Operand, index: int = 0, filled: bool = False) -> Moments:
@@ -171,8 +172,7 @@ class OpRewrite:
 
     def known(self, index: int, scale: Scale, moments: Moments) -> Moments:
         """Moments of the data of a result at a scale: of the block that it is the result of, else as estimated."""
-        laws = self.rewriter.laws
-        law = laws.get(self.value(index)) if laws else None
+        law = self.rewriter.laws.get(self.value(index))
         if law is None or law.moments is None:
             return moments
         size = ONE

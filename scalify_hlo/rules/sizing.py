@@ -42,18 +42,17 @@ def expected(
     operands: what is known of each, in order; those that are left out are plain. filled: the first is a buffer that a
     loop writes from one end to the other.
     """
-    sizes = [_size(rewriter, each) for each in [*operands, *list(op.operands)[len(operands) :]]]
+    given = operands if len(operands) == len(op.operands) else [*operands, *list(op.operands)[len(operands) :]]
+    sizes = [of_data(rewriter, each) if isinstance(each, ScaledValue) else _size(rewriter, each) for each in given]
     # Terms of sums are independent; how much room narrow types leave for those that agree is the rules' own.
     view = View(op, op.name, sizes, Algebra(), {op.operands[0]: None} if filled else {}, _Before(rewriter), 0.0)
     view.index = index
     return size_of(view).moments
 
 
-def _size(rewriter: Rewriting, operand: Operand) -> Size:
+def _size(rewriter: Rewriting, operand: Moments | ir.Value) -> Size:
     if isinstance(operand, Moments):
         return Size((), operand)
-    if isinstance(operand, ScaledValue):
-        return of_data(rewriter, operand)
     info = tensor_info(operand.type)
     if info.element == "i1":
         return mask(share_of(operand))
@@ -62,7 +61,7 @@ def _size(rewriter: Rewriting, operand: Operand) -> Size:
 
 def of_data(rewriter: Rewriting, value: ScaledValue) -> Size:
     """The size of data; of zeros and infinities as of the number."""
-    moments = rewriter.moments(value.moments)
+    moments = UNIT if rewriter.paper else value.moments
     if not value.indifferent:
         return Size((), moments)
     return of_number(0.0 if value.moments.rms == 0 else math.copysign(math.inf, 1 if moments.nonnegative else -1))

@@ -24,10 +24,11 @@ def size_of(view: View) -> Size:
     """The size of the result `view.index`; what has no elements is as large as zeros, and counts nowhere."""
     if view.result.is_empty:
         return of_number(0.0)
-    numbers = [size.splat for size in view.sizes]
-    if view.name in FOLDED and all(number is not None for number in numbers):
-        held = rounded(FOLDED[view.name](*numbers), view.result.element)
-        return UNKNOWN if held is None else of_number(held)
+    if view.name in FOLDED:
+        numbers = [size.splat for size in view.sizes]
+        if None not in numbers:
+            held = rounded(FOLDED[view.name](*numbers), view.result.element)
+            return UNKNOWN if held is None else of_number(held)
     law = LAWS.get(view.name)
     if law is not None:
         return law(view)

@@ -201,7 +201,7 @@ def _descend(forms: AffineForms, state: ir.Value, value: ir.Value) -> None:
             continue
         index = ir.OpResult(part).result_number
         if op.name == "stablehlo.while" and state in forms.of(op.operands[index]):
-            before = list(_indices(op))
+            before = _indices(op)
             if index not in before:
                 _set_pairs(op, sorted([*before, index]))
                 body = op.regions[1].blocks[0]
@@ -363,7 +363,7 @@ def _sums_of(argument: ir.Value) -> Iterator[ir.Value]:
 
 
 def _pairs_of(function: ir.Operation) -> list[tuple[int, int]]:
-    numbers = list(_indices(function))
+    numbers = _indices(function)
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
@@ -374,9 +374,8 @@ def _pairs_of_block(block: ir.Block) -> list[tuple[int, int]]:
     return _pairs_of(owner) if owner.name == "func.func" else []
 
 
-def _indices(op: ir.Operation) -> Iterator[int]:
-    if PAIRS in op.attributes:
-        yield from (int(n) for n in ir.DenseI64ArrayAttr(op.attributes[PAIRS]))
+def _indices(op: ir.Operation) -> list[int]:
+    return list(ir.DenseI64ArrayAttr(op.attributes[PAIRS])) if PAIRS in op.attributes else []
 
 
 def _set_pairs(op: ir.Operation, numbers: list[int]) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.traits import RESHAPING, carried
+from scalify_hlo.module.traits import CARRYING, RESHAPING, carried
 from scalify_hlo.size.algebra import Algebra, Size
 from scalify_hlo.types import TensorInfo, tensor_info
 
@@ -18,6 +18,7 @@ LawFunction = Callable[["View"], Size]
 LAWS: dict[str, LawFunction] = {}
 # Up to which power of a value its moments are those of a Gaussian's power.
 _HIGHEST = 6
+_MAY_CARRY = CARRYING | {"stablehlo.custom_call"}
 
 
 def law(*ops: str) -> Callable[[LawFunction], LawFunction]:
@@ -96,32 +97,42 @@ class View:
 
     def same(self, i: int, j: int) -> bool:
         """Whether two operands are the same value, at most rounded or repeated."""
-        return root(self.value(i)) == root(self.value(j))
+        x, y = self.op.operands[i], self.op.operands[j]
+        return x == y or root(x) == root(y)
 
 
-def base_and_power(value: ir.Value, depth: int = 3) -> tuple[ir.Value, int]:
-    """(x, n) of a value that is x^n by multiplications: x itself, x^2, x^3.
+def base_and_power(x: ir.Value, y: ir.Value, depth: int = 2) -> tuple[ir.Value, int]:
+    """(z, n) of a product x y that is z^n by multiplications; (x, 1) of others.
 
-    depth: how many multiplications back are looked at.
+    x, y: before conversions, constraints and broadcasts. depth: how many multiplications back are looked at.
     """
-    value = root(value)
+    if x == y:
+        base, power = _power(x, depth)
+        return (base, 2 * power) if 2 * power <= _HIGHEST else (x, 1)
+    (a, m), (b, n) = _power(x, depth), _power(y, depth)
+    return (a, m + n) if a == b and m + n <= _HIGHEST else (x, 1)
+
+
+def _power(value: ir.Value, depth: int) -> tuple[ir.Value, int]:
     op = defining_op(value) if depth else None
     if op is not None and op.name == "chlo.square":
-        base, power = base_and_power(op.operands[0], depth - 1)
+        base, power = _power(root(op.operands[0]), depth - 1)
         return base, 2 * power
     if op is not None and op.name == "stablehlo.multiply":
-        (a, m), (b, n) = (base_and_power(operand, depth - 1) for operand in op.operands)
-        if a == b and m + n <= _HIGHEST:
-            return a, m + n
+        x, y = op.operands
+        base, power = base_and_power(root(x), root(y), depth - 1)
+        return (base, power) if power > 1 else (value, 1)
     return value, 1
 
 
 def root(value: ir.Value) -> ir.Value:
     """The value before conversions, constraints and broadcasts."""
-    while (op := defining_op(value)) is not None:
-        index = ir.OpResult(value).result_number
-        before = op.operands[0] if op.name in RESHAPING else carried(op, index)
-        if before is None:
+    while not isinstance(owner := value.owner, ir.Block):
+        name = owner.name
+        if name in RESHAPING:
+            value = owner.operands[0]
+        elif name in _MAY_CARRY and (before := carried(owner.operation, ir.OpResult(value).result_number)) is not None:
+            value = before
+        else:
             break
-        value = before
     return value

@@ -4,7 +4,7 @@ import math
 
 from scalify_hlo.size.algebra import Size, inverse, of_number, product
 from scalify_hlo.size.moments import Moments
-from scalify_hlo.size.view import View, base_and_power, law
+from scalify_hlo.size.view import View, base_and_power, law, root
 
 
 # E[(x + y)^2] = var x + var y + (mean x + mean y)^2
@@ -34,11 +34,12 @@ def multiply(v: View) -> Size:
     for a, b in ((x, y), (y, x)):
         if a.splat is not None:
             return b.times(a.splat) if math.isfinite(a.splat) else b.with_moments(a.moments.product(b.moments))
-    if v.same(0, 1):
+    roots = root(v.value(0)), root(v.value(1))
+    if roots[0] == roots[1]:
         return square(v)
-    base, power = base_and_power(v.op.results[0])
-    known = v.known.get(base)
-    if power > 1 and known is not None and not known.moments.mean:
+    base, power = base_and_power(*roots)
+    known = v.known.get(base) if power > 1 and v.name == "stablehlo.multiply" else None
+    if known is not None and not known.moments.mean:
         return _gaussian_power(known, power)
     return Size(product(x.factors, y.factors), x.moments.product(y.moments))
 
