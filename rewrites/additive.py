@@ -36,16 +36,17 @@ def add(r: OpRewrite) -> None:
     if r.rewriter.paper:
         return sum_at_common_scale(r, x, y)
     for i in (0, 1):
-        scale = constant_operand(r, i, 1 - i) if r.splat(i) is not None else None
+        number = r.splat(i) if r.inputs[i] is None else None
+        scale = None if number is None else constant_operand(r, i, 1 - i, number)
         if scale is not None:
             r.because("constant")
             return finish_combined(r, scale, r.scaled(1 - i).moments)
-    if _settled_sum(r, (x, y)):
+    if r.rewriter.settled and _settled_sum(r, (x, y)):
         return None
     known = r.rewriter.state_sums.get(r.value())
     if known is not None and _state_sum(r, x, y, known):
         return None
-    low = _polynomial(r, x, y) or lower_degree(r, x, y)
+    low = (_polynomial(r, x, y) if r.rewriter.polynomials else None) or lower_degree(r, x, y)
     if low is not None:
         r.because("polynomial")
         bring_together(r, (0, 1), (x, y), low.scale)
@@ -57,7 +58,7 @@ def add(r: OpRewrite) -> None:
 def _settled_sum(r: OpRewrite, members: tuple[ScaledValue, ScaledValue]) -> bool:
     """Declare a sum that a loop adds up, if it is one whose scale is known before the loop."""
     for i, state in enumerate(members):
-        if r.rewriter.is_settled(r.op.operands[i]) and state.scale.is_scalar:
+        if r.op.operands[i] in r.rewriter.settled and state.scale.is_scalar:
             r.because("settled")
             bring_together(r, (0, 1), members, state.scale)
             finish_combined(r, state.scale, state.moments)
@@ -221,25 +222,27 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
     """
     if x.scale.factors == y.scale.factors:
         return None
-    scales = [r.emit.expanded(value.scale, floors=False) for value in (x, y)]
-    narrow = _is_stored_narrow(r)
+    scales = r.emit.expanded(x.scale, floors=False), r.emit.expanded(y.scale, floors=False)
     powers = [power for _, power in (scales[0] / scales[1]).factors]
     if not powers:
         return None
     if min(powers) * max(powers) < 0:
-        difference = 0 if narrow else _difference_in_common(*scales)
-        return None if abs(difference) < 2 else x if difference < 0 else y
+        difference = _difference_in_common(*scales)
+        return None if abs(difference) < 2 or _is_stored_narrow(r) else x if difference < 0 else y
     degrees = [sum(abs(p) for _, p in scale.factors) for scale in scales]
     low = x if degrees[0] <= degrees[1] else y
-    least = 4 if narrow else 2 if low.scale.is_constant else 1
+    least = 4 if _is_stored_narrow(r) else 2 if low.scale.is_constant else 1
     return low if math.gcd(*powers) >= least else None
 
 
 def _difference_in_common(x: Scale, y: Scale) -> int:
     """How much higher the degree of x is than that of y in what both have: a x and b x^3 with scales of their own."""
-    powers, others = dict(x.factors), dict(y.factors)
-    common = [symbol for symbol in powers if min(powers[symbol], others.get(symbol, 0)) > 0]
-    return sum(powers[symbol] - others[symbol] for symbol in common)
+    others = dict(y.factors)
+    difference = 0
+    for symbol, power in x.factors:
+        other = others.get(symbol, 0)
+        difference += power - other if power > 0 < other else 0
+    return difference
 
 
 def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> None:
@@ -249,7 +252,7 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> None:
     if scale is None:
         terms, scale = scale_of_terms(r, x, y)
     bring_together(r, (0, 1), (x, y), scale)
-    a, b = (relative(member, scale) for member in (x, y))
+    a, b = relative(x, scale), relative(y, scale)
     # Of unlike scales, which of the two values is larger is known at run time only. Counting both as full would double
     # the estimate with every second sum of a residual stream, to which blocks add little.
     finish_combined(r, scale, r.expected(a, b) if x.scale.factors == y.scale.factors else larger(a, b))
@@ -281,7 +284,7 @@ def larger(a: Moments, b: Moments) -> Moments:
 
     Values with zeros that leave room for each other, as the gradients of slices have, are taken to do so.
     """
-    found = max(a, b, key=lambda moments: moments.rms)
+    found = a if a.rms >= b.rms else b
     agree = a.mean * b.mean > 0
     infinite = a.infinite or b.infinite
     disjoint = a.share + b.share <= 1
@@ -303,7 +306,7 @@ def finish_combined(
 
     moments: of the data at `scale`. slack, below: as of `OpRewrite.excess`.
     """
-    if not _on_values(r):
+    if not r.on_values:
         r.settled(scale, moments, index=index, slack=slack, below=below)
         return
     value = r.value(index)
@@ -325,10 +328,6 @@ def finish_combined(
     r.result(scale, moments, index=index, data=data)
 
 
-def _on_values(r: OpRewrite) -> bool:
-    return getattr(r, "on_values", False)
-
-
 def combined(r: OpRewrite, indices: tuple[int, ...], members: tuple[ScaledValue, ...]) -> Scale:
     """Bring operands to one scale and return it; the result is then declared by `finish_combined`.
 
@@ -343,24 +342,24 @@ def combined(r: OpRewrite, indices: tuple[int, ...], members: tuple[ScaledValue,
 
 def bring_together(r: OpRewrite, indices: tuple[int, ...], members: tuple[ScaledValue, ...], scale: Scale) -> None:
     """Bring operands to the given scale, each on its own or, in wide types, all of them on values."""
-    same = all(m.indifferent or m.scale.factors == scale.factors for m in members)
-    info = r.info(indices[0])
-    wide = info.is_complex or wide_element(info.element) == info.element
-    r.on_values = wide and not same
+    r.on_values = False
+    for member in members:
+        if not member.indifferent and member.scale.factors != scale.factors:
+            info = r.info(indices[0])
+            r.on_values = info.is_complex or wide_element(info.element) == info.element
+            break
     for i, member in zip(indices, members, strict=True):
         data = unscaled(r.rewriter, member) if r.on_values else r.bring(member, scale)
         r.set_operand(i, data)
 
 
-def constant_operand(r: OpRewrite, index: int, position: int) -> Scale | None:
-    """Bring the constant operand `index` to the scale of the operand at `position` where that is safe.
+def constant_operand(r: OpRewrite, index: int, position: int, number: float) -> Scale | None:
+    """Bring the constant operand `index`, a number, to the scale of the operand at `position` where that is safe.
 
     Returns the scale, or None: nothing is changed then.
 
     # s x + c = s (x + c/s)
     """
-    number = r.splat(index)
-    assert number is not None
     other = r.scaled(position)
     if other.scale.is_constant:
         quotient = number * 2.0**-other.scale.exponent

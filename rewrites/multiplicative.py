@@ -31,24 +31,24 @@ def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale) -> None:
 # (s x) (t y) = (s t) (x y);  (s x) 2^k = (s 2^k) x
 @rule("multiply", family="multiplicative", law="(s x)(t y) = (s t)(x y)", scale="s t", shaped=True)
 def multiply(r: OpRewrite) -> None:
-    plain = [i for i in (0, 1) if r.inputs[i] is None]
-    for i in (1 - i for i in plain):
-        if _keeps_constant(r, i, 1 - i):
-            x = r.scaled(i)
-            number = r.splat(1 - i) or 1.0
-            constant = ScaledValue(r.operand(1 - i), ONE, of_constant(number))
-            note_product(r.rewriter, r.value(), x, constant)
-            return r.result(x.scale, x.moments.times(number))
-        exponent = power_of_two(r.splat(1 - i))
+    for i in (0, 1):
+        number = r.splat(i) if r.inputs[i] is None else None
+        if number is None:
+            continue
+        factor = r.inputs[1 - i]
+        if factor is not None and _keeps_constant(r, factor, number):
+            constant = ScaledValue(r.operand(i), ONE, of_constant(number))
+            note_product(r.rewriter, r.value(), factor, constant)
+            return r.result(factor.scale, factor.moments.times(number))
+        exponent = power_of_two(number)
         if exponent is not None:
-            x = r.scaled(i)
+            x = r.scaled(1 - i)
             return _pass_through(r, x, x.scale.shifted(exponent))
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale * y.scale
-    if _is_high_power(scale):
+    if scale.degree > budget.LARGEST_POWER:  # would leave the range of f32
         return on_values(r)
-    squared = x.data == y.data and not r.info(0).is_complex
-    if squared:
+    if x.data == y.data and not r.info(0).is_complex:
         # The scales may differ, as in (2 x) x.
         ratio = y.scale / x.scale
         x = with_headroom(r, x)
@@ -63,17 +63,13 @@ def multiply(r: OpRewrite) -> None:
     return scaled_result(r, scale, moments)
 
 
-def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> bool:
-    """Whether a constant factor (power -1: divisor) stays in the data as it is.
+def _keeps_constant(r: OpRewrite, x: ScaledValue, number: float, power: int = 1) -> bool:
+    """Whether a constant factor (power -1: divisor) of x stays in the data as it is.
 
     No exponent of it has to be multiplied into a scale later then.
     Not so for the paper's rules, nor where the data would come too far from unit scaling.
     """
-    number = r.splat(constant)
-    x = r.inputs[index]
-    if number is None or number == 1 or not 0 < abs(number) < math.inf or x is None or x.indifferent:
-        return False
-    if r.rewriter.paper:
+    if number == 1 or not 0 < abs(number) < math.inf or x.indifferent or r.rewriter.paper:
         return False
     size = power * math.log2(abs(number))
     slack = r.rewriter.slack
@@ -82,18 +78,13 @@ def _keeps_constant(r: OpRewrite, index: int, constant: int, power: int = 1) -> 
     return abs(size) <= slack and abs(x.moments.log2 + size) <= slack
 
 
-def _is_high_power(scale: Scale) -> bool:
-    """Whether a scale is so high a power of another that it leaves the range of f32."""
-    return scale.degree > budget.LARGEST_POWER
-
-
 def scaled_result(r: OpRewrite, scale: Scale, moments: Moments) -> None:
     """Declare a product or quotient.
 
     A product of many scales is made one value, so that what follows does not multiply them again.
     """
     rest = r.emit.unfloored(scale)
-    if not rest.is_one:
+    if rest is not ONE:
         with r.after():
             data = r.emit.rescale(r.value(), rest)
         return r.settled(scale / rest, moments, data=data)
@@ -151,16 +142,16 @@ def _leave_room(r: OpRewrite) -> None:
 @rule("divide", family="multiplicative", law="(s x)/(t y) = (s/t)(x/y)", scale="s / t", shaped=True)
 def divide(r: OpRewrite) -> None:
     _leave_room(r)
-    if _keeps_constant(r, 0, 1, -1):
-        x = r.scaled(0)
-        return r.result(x.scale, x.moments.times(1 / (r.splat(1) or 1.0)))
-    exponent = power_of_two(r.splat(1))
+    number, dividend = r.splat(1) if r.inputs[1] is None else None, r.inputs[0]
+    if number is not None and dividend is not None and _keeps_constant(r, dividend, number, -1):
+        return r.result(dividend.scale, dividend.moments.times(1 / number))
+    exponent = power_of_two(number)
     if exponent is not None:
         x = r.scaled(0)
         return _pass_through(r, x, x.scale.shifted(-exponent))
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale / y.scale
-    if _is_high_power(scale):
+    if scale.degree > budget.LARGEST_POWER:  # would leave the range of f32
         return on_values(r)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)

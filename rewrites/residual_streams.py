@@ -84,7 +84,8 @@ def stream_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> Scale | None:
             continue
         # A block's gradient may come in parts, added one by one: all are multiples of what the first was added to.
         before = cache.get(("stream before", symbol))
-        if not any(s is not None and is_multiple(r.emit, block.scale, s) for s in (symbol, before)):
+        multiple = is_multiple(r.emit, block.scale, symbol)
+        if not multiple and (before is None or not is_multiple(r.emit, block.scale, before)):
             continue
         size = stream.size
         normalised = _normalised(r, block.scale) if r.rewriter.narrow else None

@@ -33,7 +33,7 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], *, filled: bool = Fal
                 continue
             other = r.scaled(j)
             scale = mask(r, i, j, number) if is_far(r.info(i), number) or _is_outer(r, number) else None
-            aligned = constant_operand(r, i, j) if scale is None else None
+            aligned = constant_operand(r, i, j, number) if scale is None else None
             if aligned is not None:
                 r.because("constant")
                 return finish_combined(r, aligned, other.moments)
@@ -222,7 +222,7 @@ def dynamic_pad(r: OpRewrite) -> None:
       note="in a loop, updating one slice of a stacked buffer: one slice of data and one slice of scale")  # fmt: skip
 def dynamic_update_slice(r: OpRewrite) -> None:
     buffer, update = r.scaled(0), r.scaled(1)
-    if r.rewriter.is_settled(r.op.operands[0]):
+    if r.op.operands[0] in r.rewriter.settled:
         return _write_at_its_scale(r, buffer, update)
     carried = r.rewriter.is_carried(r.op.operands[0])
     dimension = _stacked_dimension(r)

@@ -51,7 +51,7 @@ def only_reader(value: ir.Value) -> ir.Operation | None:
 
 def is_used(op: ir.Operation) -> bool:
     """Whether something reads a result of an operation."""
-    for result in op.results:  # noqa: SIM110: asked of every operation several times
+    for result in op.results:  # noqa: SIM110
         if next(result.uses, None) is not None:
             return True
     return False

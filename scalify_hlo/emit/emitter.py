@@ -22,14 +22,14 @@ class Emitter(ZeroScaleEmitter):
 
         infinite: data may be infinite, and remain so if the factor, a product of small scales, has become 0.
         """
-        if factor.is_one:
+        if not factor.factors and not factor.exponent:
             return data
-        source, scaled_by = self._known("scaled", data) or (data, ONE)
-        if not scaled_by.is_one and (scaled_by * factor).is_constant:
+        before = self.known("scaled", data)
+        if before is not None and (before[1] * factor).is_constant:
             # (x s) / s = x: what it was before
-            return self.rescale(source, scaled_by * factor)
+            return self.rescale(before[0], before[1] * factor)
         info = tensor_info(data.type)
-        if factor.is_constant:
+        if not factor.factors:
             return self._rescale_by_constant(data, info, factor.exponent)
         if info.is_narrow:
             wide = self.rescale(self.convert(data, "f32"), factor, infinite=infinite)
@@ -39,11 +39,11 @@ class Emitter(ZeroScaleEmitter):
 
     def unscale_by(self, data: ir.Value, scale: Scale) -> ir.Value:
         """data / scale, where the scale is a value of its own: no reciprocal is emitted. Not for narrow types."""
-        if scale.is_constant:
+        if not scale.factors:
             return self.rescale(data, ONE / scale)
-        source, scaled_by = self._known("scaled", data) or (data, ONE)
-        if not scaled_by.is_one and (scaled_by / scale).is_constant:
-            return self.rescale(source, scaled_by / scale)
+        before = self.known("scaled", data)
+        if before is not None and (before[1] / scale).is_constant:
+            return self.rescale(before[0], before[1] / scale)
         found = self._scaled_by("divide", data, self.divisor(scale), tensor_info(data.type))
         return self._noted(found, data, ONE / scale)
 
@@ -52,12 +52,11 @@ class Emitter(ZeroScaleEmitter):
         self.scope.cache["scaled", scaled] = data, factor
         return scaled
 
-    def source_of(self, data: ir.Value) -> tuple[ir.Value, float] | None:
-        """(source, k) where `data` is source * 2^k by an operation emitted here."""
-        return self._known("source", data)
+    def known(self, kind: str, data: ir.Value) -> Any:
+        """What this scope, or one that it sees into, remembers of a value, by an operation emitted here.
 
-    def _known(self, kind: str, data: ir.Value) -> Any:
-        """What this scope, or one that it sees into, remembers of a value."""
+        "scaled": (x, factor) of what is x * factor. "source": (x, k) of what is x * 2^k.
+        """
         scope: Scope | None = self.scope
         while scope is not None:
             found = scope.cache.get((kind, data))

@@ -50,7 +50,10 @@ def is_multiple(emit: Emitter, scale: Scale, symbol: Symbol) -> bool:
 
     # t max(2 s, u s) of s
     """
-    return any(power > 0 and _grows_with(emit, factor, symbol) for factor, power in scale.factors)
+    for factor, power in scale.factors:  # noqa: SIM110
+        if power > 0 and _grows_with(emit, factor, symbol):
+            return True
+    return False
 
 
 def _grows_with(emit: Emitter, factor: Symbol, symbol: Symbol) -> bool:

@@ -16,9 +16,10 @@ def normal_form(scales: Iterable[Scale]) -> Leaves:
     """
     found: dict[tuple[tuple[Symbol, int], ...], float] = {}
     for scale in scales:
-        found[scale.factors] = max(found.get(scale.factors, scale.exponent), scale.exponent)
-    names = sorted(found, key=lambda factors: tuple((symbol.index, power) for symbol, power in factors), reverse=True)
-    return tuple((factors, found[factors]) for factors in names)
+        known = found.get(scale.factors)
+        if known is None or known < scale.exponent:
+            found[scale.factors] = scale.exponent
+    return tuple([(factors, found[factors]) for factors in sorted(found, key=_numbers, reverse=True)])
 
 
 def covers(scale: Scale, other: Scale) -> bool:
@@ -37,9 +38,10 @@ def no_larger(
     """
     if scale.most <= other.least:
         return True
-    above = [bound.shifted(scale.exponent) for bound in bounds.get(scale.factors, ())]
-    below = [member.shifted(other.exponent) for member in members.get(other.factors, ())]
-    return any(covers(other, bound) for bound in above) or any(covers(member, scale) for member in below)
+    above, below = bounds.get(scale.factors), members.get(other.factors)
+    if above and any(covers(other, bound.shifted(scale.exponent)) for bound in above):
+        return True
+    return bool(below) and any(covers(member.shifted(other.exponent), scale) for member in below or ())
 
 
 def power_product(symbols: Sequence[Symbol]) -> Scale:
@@ -50,4 +52,10 @@ def power_product(symbols: Sequence[Symbol]) -> Scale:
 
 
 def order(scale: Scale) -> tuple[Any, ...]:
-    return (len(scale.factors), tuple((s.index, p) for s, p in scale.factors), scale.exponent)
+    """Simple ones first, then older ones."""
+    return len(scale.factors), _numbers(scale.factors), scale.exponent
+
+
+def _numbers(factors: Iterable[tuple[Symbol, int]]) -> list[tuple[int, int]]:
+    """What products are ordered by: the same in every run."""
+    return [(symbol.index, power) for symbol, power in factors]

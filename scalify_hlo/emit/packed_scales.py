@@ -182,11 +182,14 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
 
 def _read(arithmetic: Sequence[ir.Operation], ours: set[ir.Operation]) -> list[ir.Value]:
     """The scales that data are computed with."""
-    return [
-        op.results[0]
-        for op in arithmetic
-        if is_packable(op.results[0]) and any(_reads_data(use.owner.operation, ours) for use in op.results[0].uses)
-    ]
+    found: list[ir.Value] = []
+    for op in arithmetic:
+        scale = op.results[0]
+        for use in scale.uses if is_packable(scale) else ():
+            if _reads_data(use.owner.operation, ours):
+                found.append(scale)
+                break
+    return found
 
 
 def _multiply_by_inverses(block: ir.Block, scales: set[ir.Value], first: ir.Operation) -> list[ir.Operation]:

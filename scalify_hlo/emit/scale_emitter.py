@@ -14,7 +14,19 @@ from scalify_hlo.emit.maxima import Leaves, covers, no_larger, normal_form, orde
 from scalify_hlo.emit.operation_emitter import OperationEmitter
 from scalify_hlo.emit.scopes import At, Scope
 from scalify_hlo.emit.stacks import Stacks
-from scalify_hlo.scale import ONE, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, floor, largest, smallest
+from scalify_hlo.scale import (
+    FIRST_OPEN,
+    ONE,
+    SMALLEST,
+    SMALLEST_EXPONENT,
+    TRIALS,
+    Scale,
+    Symbol,
+    Trials,
+    floor,
+    largest,
+    smallest,
+)
 from scalify_hlo.types import tensor_info
 
 # Powers of a scale up to this one are products of its factors one by one.
@@ -23,6 +35,11 @@ _MOST_MULTIPLIED = 8
 _MOST_LEAVES = 16
 # No f32 but 0 and infinity remains one when it is multiplied by 2 to this power, or divided.
 _BEYOND = 300
+
+
+def _depth(scales: Sequence[Scale]) -> int:
+    """Depth of the innermost region that some of the scales depends on."""
+    return max([symbol.depth for scale in scales for symbol, _ in scale.factors], default=0)
 
 
 class NeedsScaleError(Exception):
@@ -97,19 +114,22 @@ class ScaleEmitter(OperationEmitter):
         """
         products = self._products
         floored: dict[Symbol, Scale] = {} if floors else self._above_zero
-        while any(symbol in products or symbol in floored for symbol, _ in scale.factors):
-            result = Scale(scale.exponent)
-            for symbol, power in scale.factors:
-                known = products.get(symbol) or floored.get(symbol)
-                result = result * (Scale(0, ((symbol, 1),)) if known is None else known) ** power
-            scale = result
-        return scale
+        for symbol, _ in scale.factors:
+            if symbol in products or symbol in floored:
+                break
+        else:
+            return scale
+        result = Scale(scale.exponent)
+        for symbol, power in scale.factors:
+            known = products.get(symbol) or floored.get(symbol)
+            result = result * (Scale(0, ((symbol, 1),)) if known is None else known) ** power
+        return self.expanded(result, floors=floors)
 
     def scale_value(self, scale: Scale) -> ir.Value:
         """The scale as a f32 SSA value, of rank 0 or of the scale's shape."""
         if len(scale.factors) == 1 and scale.exponent == 0 and scale.factors[0][1] == 1:
             symbol = scale.factors[0][0]
-            if symbol.is_open:
+            if symbol.index >= FIRST_OPEN:
                 raise NeedsScaleError
             return symbol.value
         found, scope = self._cached(scale)
@@ -284,10 +304,11 @@ class ScaleEmitter(OperationEmitter):
 
     def _extremum(self, name: str, scales: Sequence[Scale], base: float | None = None) -> Scale:
         groups: dict[Any, Scale] = {}
-        choose = max if name == "maximum" else min
+        sign = 1 if name == "maximum" else -1
         for scale in scales:
-            known = groups.get(scale.factors, scale)
-            groups[scale.factors] = Scale(choose(known.exponent, scale.exponent), scale.factors)
+            known = groups.get(scale.factors)
+            if known is None or sign * scale.exponent > sign * known.exponent:
+                groups[scale.factors] = scale
         distinct = sorted(groups.values(), key=order)
         if name == "maximum":
             distinct = self._opened(distinct)
@@ -310,24 +331,31 @@ class ScaleEmitter(OperationEmitter):
         if scope is not None:
             return scope.cache[key].shifted(own)
         found = self.emitted_extremum(name, shifted).shifted(base)
-        scope = self._scope_of(max(scale.depth for scale in distinct))
+        scope = self._scope_of(_depth(distinct))
         scope.cache[key] = found.shifted(-own)
         return found
 
     def _leaves(self, scales: Sequence[Scale]) -> Leaves | None:
         """What a maximum is of in the end; None where that is more than is worth looking at."""
-        if sum(len(self._members.get(scale.factors, ())) for scale in scales) > _MOST_LEAVES:
-            return None
-        return normal_form(leaf for scale in scales for leaf in self.members(scale))
+        count, leaves = 0, list[Scale]()
+        for scale in scales:
+            count += len(self._members.get(scale.factors, ()))
+            if count > _MOST_LEAVES:
+                return None
+            leaves += self.members(scale)
+        return normal_form(leaves)
 
     def emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
         """The maximum or minimum of unlike scales as one symbol, with all their powers of two in it."""
         key = (name, *distinct)
-        scope = self._scope_of(max(scale.depth for scale in distinct), key)
+        scope = self._scope_of(_depth(distinct), key)
         if key not in scope.cache:
-            positive = [scale.positive for scale in distinct]
+            positive = [scale.least >= SMALLEST_EXPONENT for scale in distinct]
             with self.hoisted(scope):
-                values = [self._floor() if scale == floor() else self.scale_value(scale) for scale in distinct]
+                values = [
+                    self._floor() if not scale.factors and scale.exponent == budget.FLOOR else self.scale_value(scale)
+                    for scale in distinct
+                ]
                 if name == "maximum" and not any(positive):
                     # One operand made positive makes the maximum so; the last is the likeliest to be shared.
                     distinct[-1] = self.above_zero(distinct[-1])
@@ -336,30 +364,28 @@ class ScaleEmitter(OperationEmitter):
                 for value in values[1:]:
                     result = self.scale_op(name, result, value)
             safe = name == "maximum" or all(positive)
-            leasts = [scale.least for scale in distinct if name == "maximum"]
-            least = max(SMALLEST_EXPONENT, *leasts) if leasts else SMALLEST_EXPONENT
-            choose = largest if name == "maximum" else smallest
-            trials = choose(scale.trials for scale in distinct)
-            most = (max if name == "maximum" else min)(scale.most for scale in distinct)
-            found = self.as_scale(result, positive=safe, depth=scope.depth, least=least, trials=trials, most=most)
-            scope.cache[key] = found
+            trials, most = [scale.trials for scale in distinct], [scale.most for scale in distinct]
             if name == "maximum":
+                least = max(SMALLEST_EXPONENT, *(scale.least for scale in distinct))
+                found = self.as_scale(result, positive=safe, depth=scope.depth, least=least, trials=largest(trials),
+                                      most=max(most))  # fmt: skip
                 self._maxima[found.factors] = distinct
-                members = list(distinct)
-                for scale in distinct:
-                    members += [m.shifted(scale.exponent) for m in self._members.get(scale.factors, ())]
-                self._members[found.factors] = members
+                known = self._members
             else:
-                bounds = list(distinct)
-                for scale in distinct:
-                    bounds += [bound.shifted(scale.exponent) for bound in self._bounds.get(scale.factors, ())]
-                self._bounds[found.factors] = bounds
+                found = self.as_scale(result, positive=safe, depth=scope.depth, trials=smallest(trials), most=min(most))
+                known = self._bounds
+            scope.cache[key] = found
+            members = list(distinct)
+            for scale in distinct:
+                for member in known.get(scale.factors, ()):
+                    members.append(member.shifted(scale.exponent))
+            known[found.factors] = members
         return scope.cache[key]
 
     def _scope_of(self, depth: int, key: object = None) -> Scope:
         """The innermost visible scope that knows `key`, else the outermost in which symbols of this depth exist."""
         scope = self.scope
-        while key not in scope.cache and scope.parent is not None and not scope.isolated and scope.depth > depth:
+        while scope.parent is not None and scope.depth > depth and not scope.isolated and key not in scope.cache:
             scope = scope.parent
         return scope
 
@@ -473,8 +499,12 @@ class ScaleEmitter(OperationEmitter):
         """
         opened: list[Scale] = []
         for i, scale in enumerate(scales):
+            maximum = self._maxima.get(scale.factors)
+            if maximum is None:
+                opened.append(scale)
+                continue
             others = opened + scales[i + 1 :]
-            members = [m.shifted(scale.exponent) for m in self._maxima.get(scale.factors, ())]
+            members = [m.shifted(scale.exponent) for m in maximum]
             rest = [m for m in members if not any(covers(other, m) for other in others)]
             opened += rest if len(rest) == 1 else [scale]
         return opened
@@ -486,8 +516,9 @@ class ScaleEmitter(OperationEmitter):
         """
         kept = list(scales)
         for scale in scales:
-            others = [other for other in kept if other != scale]
-            pairs = [(b, scale) if name == "minimum" else (scale, b) for b in others]
-            if any(no_larger(a, b, self._bounds, self._members) for a, b in pairs):
-                kept.remove(scale)
+            for other in kept:
+                a, b = (other, scale) if name == "minimum" else (scale, other)
+                if other is not scale and no_larger(a, b, self._bounds, self._members):
+                    kept.remove(scale)
+                    break
         return kept

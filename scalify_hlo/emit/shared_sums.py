@@ -9,7 +9,7 @@ Scales are powers of two, so that no bit changes unless it is below the smallest
 """
 
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
@@ -36,13 +36,13 @@ def noted(sum_: ir.Operation, quotient: ir.Operation) -> Sum:
     return Sum(sum_, quotient, (identity(sum_), identity(quotient)))
 
 
-def share_sums(sums: Iterable[Sum], erased: Collection[int]) -> None:
+def share_sums(sums: Iterable[Sum], erased: set[int]) -> None:
     """Distribute the division over the terms of sums whose data have several uses.
 
     erased: identities of operations that exist no more.
     """
     for found in sums:
-        if not any(key in erased for key in found.identities):
+        if erased.isdisjoint(found.identities):
             _share(found.sum, found.quotient)
 
 

@@ -139,7 +139,7 @@ class Rewriter:
             for i, operand in enumerate(op.operands):
                 if operand == found.root:
                     op.operands[i] = value
-        rewrite = OpRewrite(self, last, last.name, empty_inputs(len(last.operands)))
+        rewrite = OpRewrite(self, last, last.name, [None] * len(last.operands))
         rewrite.result(ONE)
         self._leave_behind(rewrite, "expansion")
 
@@ -187,32 +187,21 @@ class Rewriter:
         if self.journals:
             self.journals[-1].append(value)
 
-    def is_settled(self, value: ir.Value) -> bool:
-        """Whether a loop leaves a value at the scale that it has."""
-        return value in self.settled
-
     def attempt(self) -> "Attempt":
         """Start a rewriting that may be taken back (a loop body before its fixpoint)."""
         return Attempt(self)
 
     def visit(self, op: ir.Operation) -> None:
         """Rewrite one operation in place."""
-        inputs: list[ScaledValue | None] | None = None
-        operands = op.operands
-        scaled = self.scaled
-        for i, operand in enumerate(operands):
-            found = scaled.get(operand)
-            if found is not None:
-                if inputs is None:
-                    inputs = empty_inputs(len(operands))
-                inputs[i] = found
-                if found.data is not operand and found.data != operand:
-                    operands[i] = found.data
-        name = op.name
-        if inputs is None:
+        operands, name = op.operands, op.name
+        values = list(operands)
+        inputs = list(map(self.scaled.get, values))
+        for i, found in enumerate(inputs):
+            if found is not None and found.data != values[i]:
+                operands[i] = found.data
+        if not any(inputs):
             if not self._reached(op, name):
                 return
-            inputs = empty_inputs(len(operands))
         elif len(op.results) == 1 and tensor_info(op.results[0].type).is_empty and not len(op.regions):
             # Computed on data as it stands: without elements it fits every scale, and is as large as zeros, not as
             # infinities. Predicates and integers have no scale.
@@ -232,7 +221,10 @@ class Rewriter:
                 raise UnsupportedError(self._missing(name))
             if not rule.shaped:
                 self._to_one_scale(rewrite, rule)
-            self._apply(rule, rewrite)
+            if self.functions.narrow:
+                self._apply(rule, rewrite)
+            else:
+                rule.apply(rewrite)
             if name in MIRRORED:
                 mirror(rewrite)
         except UnsupportedError as unsupported:
@@ -251,11 +243,9 @@ class Rewriter:
     def _apply(self, rule: Rule, rewrite: OpRewrite) -> None:
         """Let a rule rewrite its operation, with what is chosen by type as its own values have it."""
         around = self.narrow
-        if not self.functions.narrow:
-            return rule.apply(rewrite)
         self.narrow = self.emit.narrow = WIDE not in rewrite.op.attributes
         try:
-            return rule.apply(rewrite)
+            rule.apply(rewrite)
         finally:
             self.narrow = self.emit.narrow = around
 
@@ -423,11 +413,6 @@ class Attempt:
         del rewriter.stamped[self.stamped :]
 
 
-def empty_inputs(count: int) -> list[ScaledValue | None]:
-    """The scaled forms of `count` plain operands."""
-    return [None] * count
-
-
 def erase_dead(candidates: Sequence[ir.Operation], stamps: Inheritance | None = None) -> set[int]:
     """Erase operations whose results have no use, and then the operations that fed only them; returns their
     identities.
@@ -440,9 +425,10 @@ def erase_dead(candidates: Sequence[ir.Operation], stamps: Inheritance | None = 
         key, op = work.pop()
         if key in erased or is_used(op):
             continue
-        owners = [v.owner for v in op.operands]
-        producers = [owner.operation for owner in owners if not isinstance(owner, ir.Block)]
-        work.extend((identity(p), p) for p in producers if p.name in _PURE)
+        for operand in op.operands:
+            owner = operand.owner
+            if not isinstance(owner, ir.Block) and owner.name in _PURE:
+                work.append((identity(owner.operation), owner.operation))
         erased.add(key)
         if stamps is not None:
             stamps.note(key, op)

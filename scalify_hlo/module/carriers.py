@@ -35,7 +35,9 @@ def carries(op: ir.Operation) -> bool:
     """Whether an operation hands each operand on as the result in its place, of the same type."""
     if op.name in CARRIERS:
         return True
-    return op.name == "stablehlo.custom_call" and is_identity_call(op) and all(x.type == y.type for x, y in zip(op.operands, op.results, strict=True))
+    if op.name != "stablehlo.custom_call" or not is_identity_call(op):
+        return False
+    return all(x.type == y.type for x, y in zip(op.operands, op.results, strict=True))
 
 
 def carried_by(value: ir.Value) -> ir.Value | None:

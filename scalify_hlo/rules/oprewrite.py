@@ -53,7 +53,8 @@ class OpRewrite:
         self.emit: Emitter = rewriter.emit
         self.erased = False
         self.after_op: ir.InsertionPoint | None = None
-        self._first: ir.Value | None = None  # result 0
+        results = op.results
+        self._first = results[0] if len(results) else None
         self._result: TensorInfo | None = None  # of result 0
         self._infos: dict[int, TensorInfo] = {}  # of operands as they are now
         self._plain: dict[int, ir.Value] = {}  # plain operands that have been replaced, as they were
@@ -91,12 +92,8 @@ class OpRewrite:
 
     def value(self, index: int = 0) -> ir.Value:
         """Result `index`."""
-        if index:
-            return self.op.results[index]
-        found = self._first
-        if found is None:
-            found = self._first = self.op.results[0]
-        return found
+        first = self._first
+        return self.op.results[index] if index or first is None else first
 
     def result_info(self, index: int = 0) -> TensorInfo:
         """Element type and shape of result `index`."""
@@ -156,7 +153,7 @@ class OpRewrite:
         indifferent: bool,
         on_value: bool,
     ) -> None:
-        value = self.value(index)
+        value = self.value(index) if index or self._first is None else self._first
         moments = UNIT if self.rewriter.paper else moments
         found = ScaledValue(value if data is None else data, scale, moments, indifferent)
         self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
@@ -206,7 +203,7 @@ class OpRewrite:
 
         # x <- r x (1 - x), written out: s, s^2, s^4, ..., while x stays between 0 and 1
         """
-        if not scale.factors or self.rewriter.narrow or self.rewriter.paper:
+        if self.rewriter.narrow or self.rewriter.paper:
             return False
         if len(scale.factors) == 1 and abs(scale.factors[0][1]) == 1 and scale.factors[0][0].trials is TRIALS:
             return abs(scale.exponent + exponent) > budget.FURTHEST_EXPONENT
@@ -234,11 +231,12 @@ class OpRewrite:
         polynomials multiplies its error by their degree each time), and the data may as well be the values: those of
         the original program are in the type's range.
         """
-        moments = self.known(index, scale, moments)
+        if self.rewriter.laws:
+            moments = self.known(index, scale, moments)
         exponent = self.excess(moments, index=index, slack=slack, below=below)
         if exponent and unit is not None and abs(moments.log2 - unit) <= budget.NEAR_UNIT:
             exponent = round_log2(unit, self.rewriter.options.rounding)
-        on_value = self._leaves_range(scale, exponent)
+        on_value = bool(scale.factors) and self._leaves_range(scale, exponent)
         if on_value:
             self.because("range", index=index)
             exponent = 0.0  # data made smaller by an estimate first would lose bits
@@ -303,7 +301,7 @@ class OpRewrite:
         """Emission after the operation instead of before it: a context manager."""
         ip = self.after_op or ir.InsertionPoint.after(self.op)
         self.after_op = ip
-        return self.emit.at(ip)
+        return At(self.emit, ip, self.emit.scope)
 
     def erase(self) -> None:
         """The operation has been replaced; it is erased once nothing uses it."""
@@ -367,7 +365,7 @@ class OpRewrite:
             self.because("any")
         if not live:
             return members[0].scale
-        if all(member.scale.factors == live[0].scale.factors for member in live):
+        if len({member.scale.factors for member in live}) == 1:
             # Known at compile time: the largest keeps its data as they are.
             if len(live) > 1:
                 self.because("shared")
@@ -380,7 +378,7 @@ class OpRewrite:
         "larger" where algebra tells which of unlike scales is the largest, "max at run time" where a number must.
         """
         found = self.emit.maximum(scales, base)
-        own = any(found.factors == scale.factors for scale in scales)
+        own = found.factors in [scale.factors for scale in scales]
         self.because("larger" if own else "max at run time")
         return found
 

@@ -99,15 +99,14 @@ def unscaled_key(data: ir.Value, scale: Scale, element: str) -> tuple[Any, ...]:
 def unscaled(rewriter: Rewriting, scaled: ScaledValue, *, element: str | None = None) -> ir.Value:
     """data * scale, in `element` (by default wide enough: f32 for f16 and f8)."""
     emit = rewriter.emit
-    element = element or wide_element(scaled.info.element)
+    wide = wide_element(scaled.info.element)
+    element = element or wide
     if scaled.indifferent:
         return emit.convert(scaled.data, element)
     key = unscaled_key(scaled.data, scaled.scale, element)
     found = emit.scope.cache.get(key)
     if found is None:
         # Round once: widen, multiply, and narrow only at the end.
-        own = scaled.info.element
-        wide = wide_element(own)
         found = _product(rewriter, scaled, wide) or _multiplied(rewriter, scaled, wide)
         found = found if element == wide else emit.convert(found, element)
         emit.scope.cache[key] = found
@@ -118,7 +117,7 @@ def _multiplied(rewriter: Rewriting, scaled: ScaledValue, wide: str) -> ir.Value
     """data * scale in a wide type."""
     emit = rewriter.emit
     data, scale = scaled.data, scaled.scale
-    source = emit.source_of(data)
+    source = emit.known("source", data)
     if source is not None:
         # The data are 2^k times another value: unscale that one, by a product without the power of two.
         data, scale = source[0], scale.shifted(source[1])
@@ -137,7 +136,7 @@ def _product(rewriter: Rewriting, scaled: ScaledValue, wide: str) -> ir.Value | 
     One operation, instead of a product of scales, its broadcast and a multiplication.
     """
     emit = rewriter.emit
-    if scaled.scale.is_constant or wide != scaled.info.element:
+    if not scaled.scale.factors or wide != scaled.info.element:
         return None
     found = _factors(rewriter, scaled)
     if found is None:
@@ -159,7 +158,7 @@ def _product(rewriter: Rewriting, scaled: ScaledValue, wide: str) -> ir.Value | 
 def _factors(rewriter: Rewriting, scaled: ScaledValue) -> tuple[ScaledValue, ScaledValue] | None:
     """The two values that a value is the product of; None where its data alone are, and a constant is in its scale."""
     emit = rewriter.emit
-    source, exponent = emit.source_of(scaled.data) or (scaled.data, 0.0)
+    source, exponent = emit.known("source", scaled.data) or (scaled.data, 0.0)
     found = emit.scope.cache.get(("product", source))
     if found is None:
         return None

@@ -90,6 +90,7 @@ class Rewriting(Protocol):
     products: list[Product]
     dead: list[ir.Operation]
     held: set[tuple[ir.Operation, int]]
+    settled: set[ir.Value]  # see `mark_settled`
 
     @property
     def slack(self) -> float:
@@ -143,10 +144,6 @@ class Rewriting(Protocol):
 
     def mark_settled(self, value: ir.Value) -> None:
         """Note that a loop leaves a value at the scale that it has: what is added or written is brought to it."""
-        ...
-
-    def is_settled(self, value: ir.Value) -> bool:
-        """Whether a loop leaves a value at the scale that it has."""
         ...
 
     def laid_out(self, data: ir.Value, sharding: ir.Attribute) -> ir.Value | None:

@@ -24,6 +24,7 @@ class ScaledValue:
     moments: Moments = UNIT
     indifferent: bool = False
     _info: TensorInfo | None = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    _exponent: int | None = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     @property
     def info(self) -> TensorInfo:
@@ -38,8 +39,10 @@ class ScaledValue:
 
         0.95 times a state is no smaller than the state, or a moving average would halve its scale at every step.
         """
-        little = 0.25 if self.info.is_narrow else 1e-9
-        return math.floor(self.moments.log2 + little)
+        if self._exponent is None:
+            little = 0.25 if self.info.is_narrow else 1e-9
+            self._exponent = math.floor(self.moments.log2 + little)
+        return self._exponent
 
     @property
     def size(self) -> Scale:

@@ -67,14 +67,16 @@ class AffineForms:
         if terms is None:
             return {value: ONE}
         form: dict[ir.Value, Polynomial] = {}
-        for coefficient, part in terms:
-            inner = {value: ONE} if part == value else self._forms[part]
-            for source, power in inner.items():
-                form[source] = form.get(source, ZERO) + coefficient * power
-        form = {source: c for source, c in form.items() if c.terms}
-        if len(form) > _MOST_SOURCES or any(c.is_large for c in form.values()) or _is_bounded_source(value, form):
-            return {value: ONE}
-        return form
+        if len(terms) == 1 and terms[0][0] is ONE and terms[0][1] != value:
+            form = dict(self._forms[terms[0][1]])
+        else:
+            for coefficient, part in terms:
+                inner = {value: ONE} if part == value else self._forms[part]
+                for source, power in inner.items():
+                    form[source] = form.get(source, ZERO) + coefficient * power
+            form = {source: c for source, c in form.items() if c.terms}
+        large = len(form) > _MOST_SOURCES or any(c.is_large for c in form.values())
+        return {value: ONE} if large or _is_bounded_source(value, form) else form
 
     def terms(self, value: ir.Value) -> Terms:
         """A value as a sum of values one operation back; None where it is a source."""

@@ -87,5 +87,8 @@ def is_choice(atom: Hashable) -> bool:
 
 
 def _without_rounding(sums: dict[Monomial, float], *given: Polynomial) -> Polynomial:
-    largest = max((abs(x) for polynomial in given for _, x in polynomial.terms), default=0.0)
-    return Polynomial(tuple((m, x) for m, x in sums.items() if abs(x) > _ROUNDING * largest))
+    largest = 0.0
+    for polynomial in given:
+        for _, x in polynomial.terms:
+            largest = max(largest, abs(x))
+    return Polynomial(tuple([(m, x) for m, x in sums.items() if abs(x) > _ROUNDING * largest]))
