@@ -6,7 +6,8 @@ f32 whatever it is rounded to next. Scaling, rounding and adding parts commute w
 # sum_d c(s x_d) + sum_d c(t y_d) = sum_d (c(s x_d) + c(t y_d)), up to the rounding c
 
 so the parts are kept apart (Shardy's unreduced axes) up to where they have fewest bytes, and are summed there, once for
-products that are added up. In f16 the parts are divided by the number of terms first, and the sum is multiplied by it:
+products that are added up: also of terms that are each rounded to FP8 and widened again for their sum, which then is
+not rounded to FP8. In f16 the parts are divided by the number of terms first, and the sum is multiplied by it:
 whatever the devices hold, no partial sum is larger than the largest of them. What is rounded to FP8 next is summed in
 f16: parts beyond its range are held at its largest number, which is beyond that of FP8.
 
@@ -34,7 +35,8 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.device_sums import BYTES, PRODUCT, REDUCTION, SOURCES, device_sum, is_sum, without
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
-_UNARY = ("stablehlo.transpose", "stablehlo.negate", "stablehlo.convert")
+_CONVERT, _CLAMP = "stablehlo.convert", "stablehlo.clamp"
+_UNARY = ("stablehlo.transpose", "stablehlo.negate", _CONVERT)
 _SUMS = ("stablehlo.add", "stablehlo.subtract")
 _SCALINGS = ("stablehlo.multiply", "stablehlo.divide")
 _ROWS = "stablehlo.broadcast_in_dim"
@@ -55,6 +57,7 @@ class _Part:
     summed_as: str = ""  # the type that it is rounded to for its sum; empty: its own
     held: bool = False  # within the range of that type: it is rounded to FP8 next
     rescaled: bool = False  # by scales of run time: no longer of unit size
+    in_fp8: bool = False  # rounded to FP8 on the way here and widened again, which a sum of several does not need
 
     @property
     def size(self) -> int:
@@ -74,6 +77,11 @@ class _Part:
     def rounded(self) -> bool:
         """Whether this or what it is computed of is f16: then its parts have been divided by the number of terms."""
         return self.element == "f16" or any(part.rounded for part in self.inputs)
+
+    @property
+    def skips(self) -> bool:
+        """Whether this or what it is computed of is rounded to FP8 and widened again."""
+        return self.in_fp8 or any(part.skips for part in self.inputs)
 
     def members(self) -> Iterator["_Part"]:
         """All that is computed apart, operands first."""
@@ -128,7 +136,11 @@ def _parts(module: ir.Module, known: Propagated, reductions: str, gradients: str
         layout = known.layouts.get(op.results[0]) if len(op.results) == 1 else None
         if layout is None or layout.results[0] is None:
             continue
-        found = _computed(op, parts, layout.results[0], narrowest) or _source(op, known, layout.results[0])
+        found = (
+            _computed(op, parts, layout.results[0], narrowest)
+            or _widened(op, parts, layout.results[0], narrowest)
+            or _source(op, known, layout.results[0])
+        )
         if found is not None:
             if narrowest == 2 and found.element == "f32" and not found.rounded and _becomes_fp8(found.value):
                 found.summed_as, found.held = reductions or "f16", True
@@ -176,6 +188,23 @@ def _computed(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narr
     return None
 
 
+def _widened(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narrowest: int) -> _Part | None:
+    """What is rounded to FP8, held within its range or not, and widened again."""
+    if op.name != _CONVERT or not tensor_info(op.operands[0].type).element.startswith("f8"):
+        return None
+    below = defining_op(op.operands[0])
+    while below is not None and below.name in (_CONVERT, _CLAMP) and len(list(below.results[0].uses)) == 1:
+        value = below.operands[1 if below.name == _CLAMP else 0]
+        part = parts.get(value)
+        if part is None:
+            below = defining_op(value)
+            continue
+        if BYTES[part.element] < narrowest or part.layout != layout or len(list(value.uses)) != 1:
+            return None
+        return _Part(op.results[0], layout, part.axes, (part,), rescaled=part.rescaled, in_fp8=True)
+    return None
+
+
 def _without_ones(part: _Part) -> list[tuple[int, tuple[str, ...]]]:
     """Sizes of dimensions of more than one element, and how they are cut but along the axes of the parts."""
     layout = without(part.layout, part.axes)
@@ -185,12 +214,12 @@ def _without_ones(part: _Part) -> list[tuple[int, tuple[str, ...]]]:
 def _becomes_fp8(value: ir.Value) -> bool:
     """Whether a value is rounded to FP8 and used for nothing else, held within the range of it or not."""
     readers = [use.owner.operation for use in value.uses]
-    if len(readers) == 1 and readers[0].name == "stablehlo.clamp" and readers[0].operands[1] == value:
+    if len(readers) == 1 and readers[0].name == _CLAMP and readers[0].operands[1] == value:
         return all(map(_is_number, (readers[0].operands[0], readers[0].operands[2]))) and _becomes_fp8(
             readers[0].results[0]
         )
     return bool(readers) and all(
-        op.name == "stablehlo.convert" and tensor_info(op.results[0].type).element.startswith("f8") for op in readers
+        op.name == _CONVERT and tensor_info(op.results[0].type).element.startswith("f8") for op in readers
     )
 
 
@@ -229,7 +258,8 @@ def _cheapest(part: _Part) -> tuple[int, list[_Part]]:
         return part.size, [part]
     below = [_cheapest(each) for each in part.inputs]
     apart = sum(size for size, _ in below)
-    return (part.size, [part]) if part.size <= apart else (apart, [end for _, ends in below for end in ends])
+    pays = part.size < apart if part.skips else part.size <= apart
+    return (part.size, [part]) if pays else (apart, [end for _, ends in below for end in ends])
 
 
 def _is_worth_it(end: _Part) -> bool:
@@ -241,6 +271,7 @@ def _is_worth_it(end: _Part) -> bool:
 
 def _sum(end: _Part, known: Propagated) -> None:
     """Keep what a value is computed of apart, and sum it over the devices."""
+    _leave_wide(end)
     exponent = 0
     if end.summed_as == "f16" or any(part.element == "f16" for part in end.members()):
         terms = len(end.sources) * math.prod(known.sizes[axis] for axis in end.axes)
@@ -273,6 +304,19 @@ def _sum(end: _Part, known: Propagated) -> None:
                 whole = _times(whole, exponent)
     for user, index in uses:
         user.operands[index] = whole
+
+
+def _leave_wide(part: _Part) -> None:
+    """Compute a part of what its inputs were before they were rounded to FP8."""
+    for each in part.inputs:
+        _leave_wide(each)
+        if each.in_fp8:
+            each.value.owner.operation.operands[0] = each.inputs[0].value
+            if each.element == each.inputs[0].element:
+                each.value.replace_all_uses_with(each.inputs[0].value)
+    part.inputs = tuple(
+        each.inputs[0] if each.in_fp8 and each.element == each.inputs[0].element else each for each in part.inputs
+    )
 
 
 def _pinned(value: ir.Value, sharding: ir.Attribute, ip: ir.InsertionPoint) -> ir.Value:
