@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.module.propagation import Axes, Layout, Propagated
@@ -61,6 +62,16 @@ def is_sum(op: ir.Operation) -> bool:
     body = [each.operation for each in op.regions[0].blocks[0].operations]
     zero = start is not None and splat_number(start) == 0
     return zero and len(body) == 2 and body[0].name == "stablehlo.add" and body[1].operands[0] == body[0].results[0]
+
+
+def is_number(value: ir.Value) -> bool:
+    """Whether all elements of a value are one number, the same on all devices."""
+    op = defining_op(value)
+    if op is None:
+        return False
+    if op.name == "stablehlo.broadcast_in_dim":
+        return tensor_info(op.operands[0].type).rank == 0
+    return op.name == "stablehlo.constant" and splat_number(op) is not None
 
 
 def _product(op: ir.Operation, layout: Layout) -> DeviceSum | None:

@@ -4,7 +4,8 @@
 
 On one device it is cheaper to round what is taken of a table, a row for each token, than the whole of it. Where the
 table is cut over devices (ZeRO-3), it is gathered to take from it, and then in the type that it has: f32 for master
-weights. There the rounding comes first.
+weights. There the rounding comes first. Rows that something else reads unrounded, a mean say, are read as they are
+rounded: in presets that compute in f16 a parameter is one in f16 for what is computed of it.
 """
 
 import dataclasses
@@ -13,19 +14,23 @@ from typing import ClassVar
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.propagation import Axes, propagate
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.device_sums import BYTES
+from scalify_hlo.passes.gathered_parameters import Gathered, GatheredParameters, state_of
 from scalify_hlo.types import tensor_info
 
-_GATHER = "stablehlo.gather"
+_CONVERT, _GATHER = "stablehlo.convert", "stablehlo.gather"
 _TAKES = (_GATHER, "stablehlo.slice", "stablehlo.dynamic_slice")
 
 
 @dataclasses.dataclass(frozen=True)
 class NarrowGathers(Pass):
-    """Round tables that are cut over devices before something is taken of them, where it is rounded next.
+    """Round what is cut over devices before it is gathered, where it is rounded next.
 
     Leaves a module as it is that is not partitioned.
     """
@@ -34,34 +39,51 @@ class NarrowGathers(Pass):
 
     # Nothing is gathered in a narrower type: f32, bf16 or f16. Empty: in the one that the program rounds to.
     gathers: str = ""
+    # The type that parameters in f32 are gathered in where only some of what reads them rounds them, or a function of
+    # them is computed in f32 before it does: bf16 or f16. Empty: f32.
+    parameters: str = ""
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Moves conversions in place."""
         with module.context, ir.Location.unknown(module.context):
-            found = [(op, narrow) for op in walk(module.operation) if (narrow := self._rounded_to(op))]
-            known = propagate(module) if found else None
+            takes = [op for op in walk(module.operation) if op.name in _TAKES]
+            known = propagate(module) if takes or self.parameters else None
             if known is None:
                 return
+            fold_layouts(module)
+            parameters = state_of(module, STATE) if self.parameters else []
             count = 0
-            for op, narrow in found:
+            for op in takes:
+                narrow = self._rounded_to(op, parameters)
                 layout = known.layouts.get(op.results[0])
-                if layout is not None and _is_gathered(op, layout.operands[0], layout.results[0]):
+                if narrow and layout is not None and _is_gathered(op, layout.operands[0], layout.results[0]):
                     count += 1
                     _round_before(op, narrow)
+            found: list[Gathered] = []
+            if parameters:
+                gathered = GatheredParameters(parameters, known, self.parameters)
+                gathered.round_before()
+                found = gathered.found
+            unfold_layouts(module)
+            count += len(found)
+            if found:
+                erase_dead(module)
         if count:
-            remarks.append(Diagnostic(f"{self.name}: {count} tables rounded before they are gathered", "", "remark"))
+            remarks.append(Diagnostic(f"{self.name}: {count} values rounded before they are gathered", "", "remark"))
 
-    def _rounded_to(self, op: ir.Operation) -> str:
-        """The one narrower float type that a taken value is rounded to by all that read it; "" for other operations."""
-        if op.name not in _TAKES:
-            return ""
+    def _rounded_to(self, op: ir.Operation, parameters: list[ir.Value]) -> str:
+        """The one narrower float type that a taken value is rounded to by all that read it, or by some where rows of a
+        parameter are taken; "" for others."""
+        wide = tensor_info(op.results[0].type).element
         users = [use.owner.operation for use in op.results[0].uses]
-        if not users or any(user.name != "stablehlo.convert" for user in users):
+        types = {tensor_info(user.results[0].type).element for user in users if user.name == _CONVERT}
+        if len(types) != 1:
             return ""
-        types = {tensor_info(user.results[0].type).element for user in users}
-        narrow, wide = types.pop(), tensor_info(op.results[0].type).element
+        (narrow,) = types
+        partly = narrow == self.parameters and op.operands[0] in parameters
+        every = all(user.name == _CONVERT for user in users)
         fits = BYTES.get(self.gathers, 2) <= BYTES.get(narrow, 0) < BYTES.get(wide, 0)
-        return narrow if fits and not types else ""
+        return narrow if fits and (every or partly) else ""
 
 
 def _is_gathered(op: ir.Operation, operand: Axes | None, result: Axes | None) -> bool:
@@ -78,11 +100,19 @@ def _is_gathered(op: ir.Operation, operand: Axes | None, result: Axes | None) ->
 
 
 def _round_before(op: ir.Operation, narrow: str) -> None:
-    """Take of the rounded table."""
-    result = op.results[0]
+    """Take of the rounded table; what reads it unrounded reads it widened."""
+    result, type_ = op.results[0], op.results[0].type
+    users = [(use.owner.operation, use.operand_number) for use in result.uses]
     with ir.InsertionPoint(op), op.location:
         op.operands[0] = emit.convert(op.operands[0], narrow)
-    result.set_type(emit.with_element(result.type, narrow))
-    for user in [use.owner.operation for use in result.uses]:
-        user.results[0].replace_all_uses_with(result)
-        user.erase()
+    result.set_type(emit.with_element(type_, narrow))
+    wide: ir.Value | None = None
+    for user, index in users:
+        if user.name == _CONVERT:
+            user.results[0].replace_all_uses_with(result)
+            user.erase()
+            continue
+        if wide is None:
+            with ir.InsertionPoint.after(op), op.location:
+                wide = emit.convert(result, tensor_info(type_).element)
+        user.operands[index] = wide

@@ -26,13 +26,12 @@ from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import constrain, fold_layouts, lay_out, sharding_of, takes_layout, unfold_layouts
-from scalify_hlo.module.constants import splat_number
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.propagation import Axes, Propagated, propagate
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
-from scalify_hlo.passes.device_sums import BYTES, PRODUCT, REDUCTION, SOURCES, device_sum, is_sum, without
+from scalify_hlo.passes.device_sums import BYTES, PRODUCT, REDUCTION, SOURCES, device_sum, is_number, is_sum, without
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 _CONVERT, _CLAMP = "stablehlo.convert", "stablehlo.clamp"
@@ -182,9 +181,9 @@ def _computed(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narr
         return found if inputs[0].axes == inputs[1].axes else None
     if op.name == "stablehlo.multiply" and len(inputs) == 1:
         other = op.operands[1] if op.operands[0] == inputs[0].value else op.operands[0]
-        return found if _is_number(other) else None
+        return found if is_number(other) else None
     if op.name == "stablehlo.divide" and len(inputs) == 1 and op.operands[0] == inputs[0].value:
-        return found if _is_number(op.operands[1]) else None
+        return found if is_number(op.operands[1]) else None
     return None
 
 
@@ -215,7 +214,7 @@ def _becomes_fp8(value: ir.Value) -> bool:
     """Whether a value is rounded to FP8 and used for nothing else, held within the range of it or not."""
     readers = [use.owner.operation for use in value.uses]
     if len(readers) == 1 and readers[0].name == _CLAMP and readers[0].operands[1] == value:
-        return all(map(_is_number, (readers[0].operands[0], readers[0].operands[2]))) and _becomes_fp8(
+        return all(map(is_number, (readers[0].operands[0], readers[0].operands[2]))) and _becomes_fp8(
             readers[0].results[0]
         )
     return bool(readers) and all(
@@ -240,16 +239,6 @@ def _is_statistic(value: ir.Value) -> bool:
 def _is_constant(value: ir.Value) -> bool:
     op = defining_op(value)
     return op is not None and op.name == "stablehlo.constant"
-
-
-def _is_number(value: ir.Value) -> bool:
-    """Whether all elements of a value are one number, the same on all devices."""
-    op = defining_op(value)
-    if op is None:
-        return False
-    if op.name == "stablehlo.broadcast_in_dim":
-        return tensor_info(op.operands[0].type).rank == 0
-    return op.name == "stablehlo.constant" and splat_number(op) is not None
 
 
 def _cheapest(part: _Part) -> tuple[int, list[_Part]]:

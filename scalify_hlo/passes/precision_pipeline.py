@@ -80,8 +80,9 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
         return (NarrowGathers(), PartialSums())
     sums = chosen.reductions or chosen.compute
     gradients = "" if sums == "f32" else sums
+    gathers = chosen.gathers or chosen.compute
     passes = (
-        NarrowGathers(gathers=chosen.gathers),
+        NarrowGathers(gathers=chosen.gathers, parameters="" if gathers == "f32" else gathers),
         PartialSums(reductions=chosen.reductions, gradients=gradients),
     )
     if not chosen.fp8_products:

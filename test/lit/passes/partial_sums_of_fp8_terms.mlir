@@ -14,7 +14,7 @@
 // CHECK: sdy.sharding_constraint %{{.+}} <@mesh, [{}, {}]> : tensor<16x16xf16>
 // CHECK: stablehlo.dot_general {{.*}} -> tensor<16x16xf32>
 // CHECK: sdy.sharding_constraint %{{.+}} <@mesh, [{}, {}]> : tensor<16x16xf16>
-// CHECK: stablehlo.convert %{{.+}} : (tensor<16x16xf16>) -> tensor<16x16xf8E5M2>
+// CHECK: stablehlo.convert %{{.+}} : (tensor<16x16xf32>) -> tensor<16x16xf8E5M2>
 // CHECK: return
 sdy.mesh @mesh = <["i"=8]>
 func.func public @main(%x: tensor<64x16xf16> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}, {}]>},
