@@ -2,6 +2,8 @@
 
     python -m experiments gpt2                      # all rows; also: llama
     python -m experiments gpt2 --rows=f32,compiler-4 --seeds=0,1,2
+    python -m experiments rates --help              # several learning rates
+    python -m experiments overnight                 # both models at width 256, 2,000 steps, three seeds; and rates
     python -m experiments zoo --help                # many kinds of models, in every precision
     python -m experiments optimisers --help         # every optimiser of optax
 
@@ -10,7 +12,6 @@ same settings, text and versions, are not repeated. Losses are in nats per byte,
 20 steps.
 """
 
-import dataclasses
 import pathlib
 import sys
 from typing import Any
@@ -18,13 +19,13 @@ from typing import Any
 import click
 from scalify_hlo.tools.command_line import flags_of
 
-from benchmarks.records import comparable, environment, read_json, write_json
 from examples import text
-from experiments import optimisers, zoo
+from experiments import optimisers, overnight, rates, zoo
 from experiments.chosen import chosen
 from experiments.recipes import RECIPES
 from experiments.report import picture, table
-from experiments.train import Settings, run
+from experiments.runs import Texts, record_of, train_missing
+from experiments.train import Settings
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 
@@ -65,29 +66,14 @@ def main(
 ) -> None:
     out = out or _ROOT / "experiments" / "results" / f"{model}.json"
     picture_path = picture_path or _ROOT / "docs" / f"experiments_{model}.svg"
-    corpus, held_out = text.load(text_path, "train"), text.load(text_path, "valid")
-    tokens = settings.steps * settings.batch * settings.context
-    click.echo(f"trained on: {corpus.description}; {tokens:,} tokens, {tokens / len(corpus.tokens):.2f} epochs")
-    click.echo(f"evaluated on: {held_out.description}")
-    record: dict[str, Any] = {
-        "model": model,
-        "settings": dataclasses.asdict(settings),
-        "text": corpus.description,
-        "held_out_text": held_out.description,
-        "tokens": tokens,
-        "environment": environment(),
-        "runs": {},
-    }
-    earlier = None if fresh else read_json(out)
-    keys = ("model", "settings", "text")
-    if earlier and comparable(earlier, keys) == comparable(record, keys):
-        record["runs"] = earlier["runs"]
+    texts = Texts(text.load(text_path, "train"), text.load(text_path, "valid"))
+    record = record_of(out, model, settings, texts, fresh=fresh)
+    share = record["tokens"] / len(texts.corpus.tokens)
+    click.echo(f"trained on: {texts.corpus.description}; {record['tokens']:,} tokens, {share:.2f} epochs")
+    click.echo(f"evaluated on: {texts.held_out.description}")
     for row in rows:
         for seed in seeds:
-            found = record["runs"].setdefault(row, {})
-            if str(seed) not in found:
-                found[str(seed)] = run(settings, model, row, seed, corpus, held_out, diagnose=diagnose)
-                write_json(out, record)
+            train_missing(record, record["runs"], settings, [row], seed, texts, out, diagnose=diagnose)
     click.echo(f"\n{table(record)}\n")
     if "f32" in record["runs"]:
         picture(record, picture_path)
@@ -95,8 +81,8 @@ def main(
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["zoo"]:
-        zoo.main(sys.argv[2:], prog_name="python -m experiments zoo")
-    if sys.argv[1:2] == ["optimisers"]:
-        optimisers.main(sys.argv[2:], prog_name="python -m experiments optimisers")
-    main()
+    others = {"zoo": zoo.main, "optimisers": optimisers.main, "rates": rates.main, "overnight": overnight.main}
+    other = others.get(sys.argv[1]) if len(sys.argv) > 1 else None
+    if other is not None:
+        other(sys.argv[2:], prog_name=f"python -m experiments {sys.argv[1]}")
+    main(prog_name="python -m experiments")

@@ -13,15 +13,18 @@ EPSILON = 1e-8
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """Linear warm-up, then a cosine from the peak to a tenth of it."""
+    """Linear warm-up, then a cosine from the peak to a tenth of it; with a cooldown the peak, and a line to zero."""
 
     steps: int
     peak: float
     warm_up: int
+    cooldown: int = 0
 
     def rate(self, step: int) -> float:
         if step < self.warm_up:
             return self.peak * (step + 1) / self.warm_up
+        if self.cooldown:
+            return self.peak * min(1.0, (self.steps - step) / (self.cooldown + 1))
         done = (step - self.warm_up) / max(self.steps - self.warm_up, 1)
         return self.peak * (0.55 + 0.45 * math.cos(math.pi * done))
 

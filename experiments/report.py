@@ -9,7 +9,7 @@ from experiments.recipes import RECIPES
 
 # Paper, table 3: final training loss of GPT-2 168M on WikiText-103.
 PAPER = {"f32": "2.87", "1": "2.87", "2": "2.92", "3": "2.92", "4": "2.93"}
-_TITLES = {"gpt2": "GPT-2", "llama": "Llama-style"}
+TITLES = {"gpt2": "GPT-2", "llama": "Llama-style"}
 
 
 def table(record: dict[str, Any]) -> str:
@@ -69,7 +69,7 @@ def picture(record: dict[str, Any], path: pathlib.Path) -> None:
         losses.plot(_smooth(values), **style)
         count = min(len(values), len(reference))
         gaps.plot(_smooth(list(np.subtract(values[:count], reference[:count]))), **style)
-    losses.set(xlabel="step", ylabel="training loss (nats per byte)", title=_TITLES[record["model"]])
+    losses.set(xlabel="step", ylabel="training loss (nats per byte)", title=TITLES[record["model"]])
     gaps.set(xlabel="step", ylabel="distance from f32", ylim=(-0.1, 0.1))
     gaps.axhspan(-0.01, 0.01, color="0.9")
     figure.legend(*losses.get_legend_handles_labels(), loc="outside center right", fontsize=7)

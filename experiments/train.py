@@ -28,6 +28,9 @@ from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify, precision_pipeline
 from scalify_hlo.reports.health import TensorHealth
 
+# A final loss is the mean of so many steps, the last.
+FINAL = 20
+
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
@@ -47,6 +50,8 @@ class Settings:
     # Steps of linear warm-up, and the learning rate after it.
     warm_up: int = 30
     peak_rate: float = 1e-3
+    # Steps at the end over which the rate falls from its peak to zero; 0: a cosine to a tenth of it instead.
+    cooldown: int = 0
     # Batches of held-out text on which the final parameters are evaluated in f32.
     evaluation_batches: int = 16
 
@@ -73,7 +78,7 @@ def run(
     recipe, size = RECIPES[row], settings.size
     start = time.perf_counter()
     step, state = compiled_step(model, size, recipe), first_state(model, size, recipe, seed)
-    schedule = Schedule(settings.steps, settings.peak_rate, settings.warm_up)
+    schedule = Schedule(settings.steps, settings.peak_rate, settings.warm_up, settings.cooldown)
     batches = corpus.batches(settings.batch, settings.context, seed)
     losses: list[float] = []
     failure: Any = None
@@ -89,7 +94,7 @@ def run(
             losses.append(value)
     return {
         "losses": losses,
-        "final_loss": float(np.mean(losses[-20:])) if failure is None else None,
+        "final_loss": float(np.mean(losses[-FINAL:])) if failure is None else None,
         "held_out_loss": _evaluate(settings, model, recipe, state, held_out) if failure is None else None,
         "failure": failure,
         "state_bytes": sum(leaf.nbytes for leaf in jax.tree.leaves(state)),

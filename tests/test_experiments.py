@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from examples import text
 from experiments import __main__ as command
-from experiments import models, report
+from experiments import models, report, runs
 from experiments.fp8_layers import HISTORY, CurrentScalingLayers, DelayedScalingLayers
 from experiments.layers import Layers, PaperLayers
 from experiments.models import Size
@@ -185,7 +185,7 @@ def test_the_command_goes_on_where_it_was(tmp_path: pathlib.Path, monkeypatch: p
         return {"losses": [3.0, 2.0], "final_loss": loss, "held_out_loss": loss, "failure": failure,
                 "state_bytes": 100, "rescales": 0, "seconds": 1.0}  # fmt: skip
 
-    monkeypatch.setattr(command, "run", fake)
+    monkeypatch.setattr(runs, "run", fake)
     pytest.importorskip("matplotlib")
     for rows in ("f32", "f32,bf16"):
         done = CliRunner().invoke(
