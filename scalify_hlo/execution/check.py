@@ -1,10 +1,11 @@
 """Run an original and a rewritten module on the same inputs and compare what they return."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
+from scalify_hlo.analysis.roots import under_roots
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
@@ -22,7 +23,14 @@ from scalify_hlo.execution.inputs import (
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
-from scalify_hlo.execution.signature import Pairing, Signature, check_arrays, entry_signature, pair_arguments
+from scalify_hlo.execution.signature import (
+    Pairing,
+    Signature,
+    check_arrays,
+    entry_function,
+    entry_signature,
+    pair_arguments,
+)
 
 Run = Callable[[Sequence[Array]], list[Array]]
 
@@ -60,7 +68,9 @@ def check_modules(
     notes: list[str] = []
     run_original = _runner(original, options)
     if inputs is None:
-        arrays, original_results, drawn_notes = _draw(run_original, signature, options)
+        arrays, original_results, drawn_notes = _draw(
+            run_original, signature, options, lambda: under_roots(original, entry_function(original).operation)
+        )
         notes += drawn_notes
     else:
         arrays = [np.asarray(array) for array in inputs]
@@ -110,18 +120,31 @@ def _runner(module: ir.Module, options: CheckOptions) -> Run:
     return xla.compile(module, excess_precision=options.excess_precision)
 
 
-def _draw(run: Run, signature: Signature, options: CheckOptions) -> tuple[list[Array], list[Array], list[str]]:
-    """Inputs, the original's results for them, and notes."""
+def _draw(
+    run: Run, signature: Signature, options: CheckOptions, rooted: Callable[[], Collection[int]]
+) -> tuple[list[Array], list[Array], list[str]]:
+    """Inputs, the original's results for them, and notes. rooted: of which arguments roots or logarithms are taken."""
     draw: Draw = "normal" if options.draw == "auto" else options.draw
     arrays = draw_inputs(signature, options.seed, draw)
     results = run(arrays)
     if options.draw != "auto" or not _results_with_nan(results):
         return arrays, results, []
-    positive = draw_inputs(signature, options.seed, "positive")
-    positive_results = run(positive)
-    if _results_with_nan(positive_results) >= _results_with_nan(results):
-        return arrays, results, ["the original returns NaN for the inputs drawn; give better ones"]
-    return positive, positive_results, ["normal inputs make the original return NaN: positive ones were drawn"]
+    indices = rooted()
+    names = ", ".join(signature.arguments[i].name for i in sorted(indices)[:3]) + (", ..." if len(indices) > 3 else "")
+    # Of all arguments only where that does not do: sums of positive numbers are larger than those of a real run.
+    some = f"those that roots or logarithms are taken of ({names}) were drawn positive"
+    tries: list[tuple[Draw, Collection[int], str]] = [("normal", indices, some)] if indices else []
+    tries.append(("positive", (), "positive ones were drawn"))
+    best, note = _results_with_nan(results), "the original returns NaN for the inputs drawn; give better ones"
+    for draw, positive, what in tries:
+        others = draw_inputs(signature, options.seed, draw, positive)
+        other_results = run(others)
+        if _results_with_nan(other_results) < best:
+            arrays, results, best = others, other_results, _results_with_nan(other_results)
+            note = f"normal inputs make the original return NaN: {what}"
+        if not best:
+            break
+    return arrays, results, [note]
 
 
 def _results_with_nan(results: Sequence[Array]) -> int:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import numpy as np
@@ -25,16 +25,22 @@ class Split:
     scale: Array | None
 
 
-def draw_inputs(signature: Signature, seed: int = 0, draw: Draw = "normal") -> list[Array]:
+def draw_inputs(
+    signature: Signature, seed: int = 0, draw: Draw = "normal", positive: Collection[int] = ()
+) -> list[Array]:
     """One array for each argument, of its shape and dtype.
 
     Floats (and the parts of complex numbers) are normal; from rank 2 up their standard deviation is one over the
     square root of the last but one dimension, as weights are initialised, so that products stay near unit size.
-    With draw="positive" they are the absolute values, away from zero: for programs that take roots and logarithms.
+    With draw="positive" they are the absolute values, away from zero: for programs that take roots and logarithms. So
+    are those arguments whose indices are in `positive`.
     Integers are in [1, 8) for scalars (step counters), in [0, 8) otherwise (indices, token ids); ui32 and ui64 of
     a last dimension 2 or 4 are random bits (keys); booleans are even odds.
     """
-    return [_draw(spec, np.random.default_rng([seed, i]), draw) for i, spec in enumerate(signature.arguments)]
+    return [
+        _draw(spec, np.random.default_rng([seed, i]), "positive" if i in positive else draw)
+        for i, spec in enumerate(signature.arguments)
+    ]
 
 
 def _draw(spec: TensorSpec, generator: np.random.Generator, draw: Draw) -> Array:

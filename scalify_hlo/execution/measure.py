@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scalify_hlo.analysis.roots import under_roots
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.inputs import ScaleMode, draw_inputs, split_scales
 from scalify_hlo.execution.modules import clone
-from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature
+from scalify_hlo.execution.signature import Signature, check_arrays, entry_function, entry_signature
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.reports.health import TensorHealth, read_health
 
@@ -26,8 +27,8 @@ def measure(
     """Run an instrumented copy of `module` once on XLA:CPU and read the statistics.
 
     arrays: one for each argument; made of `values` when None, for a rewritten module as (data, scale) pairs.
-    values: one for each argument of the program before it was rewritten; drawn from `seed` when None, positive where
-        normal ones make results NaN.
+    values: one for each argument of the program before it was rewritten; drawn from `seed` when None, and where normal
+        ones make results NaN, those positive that roots or logarithms are taken of.
     scales: of the pairs, as in `CheckOptions`.
 
     Raises ScalifyError where no tensor is called as `options` say, where arrays do not fit, or the module cannot be
@@ -44,12 +45,24 @@ def measure(
         program = xla.compile(instrumented)
         results = program(_pairs(signature, values, scales, seed))
         if drawn and any(map(_has_nan, results[:-2])):
-            # Of a normal draw, roots and logarithms of what is never negative in a real run are NaN.
-            again = program(_pairs(signature, draw_inputs(whole, seed, "positive"), scales, seed))
-            if sum(map(_has_nan, again[:-2])) < sum(map(_has_nan, results[:-2])):
-                results = again
+            # Of a normal draw, roots and logarithms of what is never negative in a real run are NaN. All arguments are
+            # positive only where that does not do: sums of positive numbers are larger than those of a real run.
+            some = draw_inputs(whole, seed, positive=_rooted(module, signature))
+            for arrays in (some, draw_inputs(whole, seed, "positive")):
+                again = program(_pairs(signature, arrays, scales, seed))
+                if sum(map(_has_nan, again[:-2])) < sum(map(_has_nan, results[:-2])):
+                    results = again
+                if not any(map(_has_nan, results[:-2])):
+                    break
         return read_health(instrumented, results)
     return read_health(instrumented, xla.compile(instrumented)(arrays))
+
+
+def _rooted(module: ir.Module, signature: Signature) -> list[int]:
+    """Which of `whole_values` roots or logarithms are taken of."""
+    found = under_roots(module, entry_function(module).operation)
+    values = [i for i, spec in enumerate(signature.arguments) if spec.role != "scale"]
+    return [k for k, i in enumerate(values) if i in found]
 
 
 def _has_nan(array: Array) -> bool:

@@ -203,7 +203,7 @@ def test_positive_inputs_are_drawn_where_normal_ones_give_nan(check: Check, tmp_
       }""")
     status, _, err = check(path)
     assert status == 0
-    assert "positive ones were drawn" in err
+    assert "(arg0) were drawn positive" in err
     assert "positive" not in check(path, "--draw=normal")[2]
 
 
