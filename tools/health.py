@@ -26,8 +26,8 @@ from .progress import Stages
 EPILOG = """
 Arguments are drawn from --seed, or read from --inputs; a rewritten program gets (data, scale) pairs of the same
 values. rms, amax and scale are powers of two; underflow is what is not zero and below the type's smallest normal
-number, overflow what is beyond its largest or NaN. BAD: elements beyond the range, or more of them lost at its lower
-end than of Gaussian data of unit size; far: of a narrow type, and further from unit size than 2^8.
+number, overflow what is beyond its largest or NaN. BAD: elements beyond the range, or so many at its lower end
+that they add to the error of rounding; far: of a narrow type, and further from unit size than 2^8.
 """
 
 

@@ -18,16 +18,13 @@ from scalify_hlo.reports.health_layout import BINS, COUNTS, DETAILS, MAXIMA, NAM
 from scalify_hlo.types import FLOAT_RANGE
 
 Verdict = Literal["good", "far", "bad"]
-# A larger share of subnormal elements than this, and than so many times that of Gaussian data of unit size, is a loss.
-_LOST, _TIMES = 0.01, 4.0
+# Elements below the smallest normal number err by up to what that number errs by: a share u of them by sqrt(u) 2^low in
+# units of the rounding error of an element of size 1. From this part of the root mean square on they add a twentieth to
+# the error that rounding makes anyway. Where the type is not known, this share of them is a loss.
+_PART, _LOST = 0.25, 0.01
 # Powers of two from unit size at which data of a narrow type are far from it.
 _FAR = 8.0
 _WIDE = frozenset({"f64", "f32", "bf16", ""})
-
-
-def below_normal(element: str) -> float:
-    """The share of Gaussian data of unit size that is below the smallest normal number of a type."""
-    return math.erf(2.0 ** FLOAT_RANGE[element][1] / math.sqrt(2))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,19 +61,23 @@ class TensorHealth:
 
     @property
     def verdict(self) -> Verdict:
-        """ "bad": has elements beyond the range of the format, or lost more at its lower end than data of unit size do.
+        """ "bad": has elements beyond the range of the format, or loses more by those at its lower end than is small
+        beside the rounding of the others.
 
         "far": of a type of less range than f32, and further from unit size than 2^8: what is larger or smaller still
         has little room. "good": neither.
         """
-        if not self.format:
-            lost = self.underflow > _LOST
-        else:
-            lost = self.underflow > max(_LOST, _TIMES * below_normal(self.format))
-        if (self.overflow and not self.infinite) or lost:
+        if (self.overflow and not self.infinite) or self._loses_at_the_lower_end:
             return "bad"
         far = self.element not in _WIDE and abs(self.log2_rms) > _FAR
         return "far" if far else "good"
+
+    @property
+    def _loses_at_the_lower_end(self) -> bool:
+        if not self.format or not 0 < self.mean_square < math.inf:
+            return self.underflow > _LOST
+        smallest = 2.0 ** FLOAT_RANGE[self.format][1]
+        return math.sqrt(self.underflow) * smallest > _PART * math.sqrt(self.mean_square)
 
     @property
     def log2_rms(self) -> float:

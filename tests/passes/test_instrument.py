@@ -11,6 +11,7 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.marks import ScaledTensor, mark_tensors
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
+from scalify_hlo.execution.element_types import NUMPY_DTYPES
 from scalify_hlo.execution.measure import measure
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.instrument import Instrument, marks
@@ -260,16 +261,31 @@ def test_report_shows_every_tensor_before_and_after() -> None:
     assert 'class="before"' not in report_html(after)
 
 
-@pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2", "f16", "bf16", "f32"])
-def test_gaussian_data_of_unit_size_are_well(element: str) -> None:
-    """Of E4M3, 1.2% of them are below the smallest normal number: no loss of that tensor."""
-    x = np.random.default_rng(0).standard_normal(2**14).astype(np.float32)
-    for power, verdict in ((0, "good"), (-3, "bad" if element == "f8E4M3FN" else "good")):
+@pytest.mark.parametrize("factors", [1, 4])
+@pytest.mark.parametrize(("element", "low"), [("f8E4M3FN", -6), ("f8E5M2", -14), ("f16", -14)])
+def test_data_are_bad_where_the_lower_end_of_a_type_adds_to_the_error_of_rounding(
+    element: str, low: int, factors: int
+) -> None:
+    """Products of four Gaussians have tails of which a fifth is below E4M3's normal numbers at unit size: no loss."""
+    x = np.random.default_rng(0).standard_normal((factors, 2**14)).prod(0).astype(np.float32)
+    x /= np.float32(np.sqrt(np.mean(np.square(x))))
+
+    def error(data: np.ndarray[Any, Any]) -> float:
+        rounded = data.astype(NUMPY_DTYPES[element]).astype(np.float32)
+        return float(np.sqrt(np.mean(np.square(rounded - data)) / np.mean(np.square(data))))
+
+    for power in (0, low + 3, low + 2, low, low - 2):
+        data = x * np.float32(2.0**power)
         with make_context():
             module = ir.Module.parse(negated("f32", x.size))
-            (found,) = measure(module, Instrument(format=element, histogram=False), values=[x * np.float32(2.0**power)])
-        assert found.verdict == verdict, (element, power, found)
+            (found,) = measure(module, Instrument(format=element, histogram=False), values=[data])
+        assert (found.verdict == "bad") == (error(data) > 1.05 * error(x)), (power, found)
         assert (found.element, found.format) == ("f32", element)
+
+
+@pytest.mark.parametrize("element", ["bf16", "f32"])
+def test_types_of_much_range_lose_nothing(element: str) -> None:
+    assert TensorHealth("", 1, 2.0**-80, 1, 0, 0.01, 0, 1, (), "", element, element).verdict == "good"
 
 
 def test_verdicts() -> None:
