@@ -28,7 +28,7 @@ def main() -> None:
     """Run the command that the first argument names."""
     command, *arguments = sys.argv[1:] or ["--help"]
     if command in ("-h", "--help"):
-        print(_overview())
+        print(_overview(), flush=True)
     elif command == "--version":
         print(importlib.import_module("scalify_hlo.tools.command_line").version_text())
     elif command.removeprefix("scalify-") in COMMANDS:
@@ -40,4 +40,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:
+        # The reader of the output is gone (`| head`).
+        sys.stdout = None
+        sys.exit(1)

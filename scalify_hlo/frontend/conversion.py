@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import DTypeLike
 
+from scalify_hlo.frontend.integrations import tell_loaded_libraries
 from scalify_hlo.frontend.powers_of_two import Pow2RoundMode, clip_scale, pow2_decompose, pow2_round
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
 from scalify_hlo.frontend.statistics import Statistic, magnitude
@@ -36,6 +37,7 @@ def as_scaled_array(
     booleans, keys and existing ScaledArrays stay. numpy arrays stay numpy arrays. Works under `jax.jit`.
     Raises ValueError for a scale that is not positive and finite or does not broadcast to a leaf.
     """
+    tell_loaded_libraries()
     if isinstance(scale, (int, float, np.generic, np.ndarray)):
         if not np.all((np.asarray(scale) > 0) & np.isfinite(scale)):
             raise ValueError(f"as_scaled_array: a scale is a positive finite number, not {scale}")

@@ -12,10 +12,12 @@ from scalify_hlo.frontend.scaled_array import ScaledArray
 def register_flax_serialization() -> None:
     """Let `flax.serialization` save and restore ScaledArrays, as dictionaries of data and scale.
 
-    Done by itself when this package is imported after flax; may be called at any time, any number of times.
+    Done by itself when this package is imported after flax, and by `as_scaled_array`; may be called at any time, any
+    number of times.
     """
     serialization: Any = importlib.import_module("flax.serialization")
     serialization.register_serialization_state(ScaledArray, _to_state, _from_state, override=True)
+    _told.append("flax")
 
 
 def _to_state(x: ScaledArray) -> dict[str, Any]:
@@ -27,5 +29,11 @@ def _from_state(x: ScaledArray, state: dict[str, Any]) -> ScaledArray:
     return ScaledArray(state["data"], state["scale"])
 
 
-if "flax" in sys.modules:
-    register_flax_serialization()
+def tell_loaded_libraries() -> None:
+    """Register with flax where it has been imported."""
+    if "flax.serialization" in sys.modules and not _told:
+        register_flax_serialization()
+
+
+_told: list[str] = []
+tell_loaded_libraries()

@@ -11,8 +11,10 @@ from scalify_hlo.passes.base import Pass
 
 @dataclasses.dataclass(frozen=True)
 class NormalForm(Pass):
-    """Write squares as products, private functions that are small or called once where they are called, and
-    minima of maxima as clamps."""
+    """Write squares as products, minima of maxima as clamps, and small private functions where they are called.
+
+    Those that are called once count as small.
+    """
 
     name: ClassVar[str] = "scalify-normal-form"
 

@@ -17,9 +17,9 @@ from typing import Any
 from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.stamps import BLOCK, REASON, REMARK, RULE, SCALE, stamps_of
-from scalify_hlo.engine.selection import argument_names, attributes_of
+from scalify_hlo.engine.selection import argument_names, attributes_of, is_rewritten
 from scalify_hlo.engine.signature import ROLE, public_function
-from scalify_hlo.errors import Diagnostic, describe_location
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.cast import STATE
@@ -112,6 +112,8 @@ def explained(
     module: ir.Module, precision: Precision | None = None, options: ScalifyOptions = ScalifyOptions()
 ) -> tuple[Explanation, ir.Module]:
     """What `explain` tells, and the rewritten copy of the module, whose operations carry what was decided."""
+    if any(is_rewritten(each.operation) for each in module.body.operations if each.operation.name == "func.func"):
+        raise ScalifyError("this program carries data * scale already, its decisions are gone: explain the original")
     module = clone(module)
     pipeline = precision_pipeline(precision, dataclasses.replace(options, print_rules=True))
     products: list[ProductDecision] = []

@@ -180,6 +180,21 @@ def test_python_m_runs_every_command(program_file: pathlib.Path):
     assert (wrong.returncode, wrong.stdout) == (2, "") and "there is no command 'otp'" in wrong.stderr
 
 
+def test_python_m_is_quiet_where_nobody_reads():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-m", "scalify_hlo"], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_summaries_of_passes_are_whole_sentences():
+    """`--help` shows the first line of each."""
+    from scalify_hlo.tools.listings import pass_flags_help
+
+    assert [flag for flag, text in pass_flags_help() if not text.endswith(".")] == []
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

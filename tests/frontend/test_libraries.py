@@ -2,6 +2,8 @@
 
 import dataclasses
 import functools
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -191,6 +193,19 @@ def identical(a, b):
 @pytest.fixture
 def training():
     return Training(mlp, mlp_params(), OPTIMIZERS["adam"]())
+
+
+def test_flax_may_be_imported_after_this_package():
+    pytest.importorskip("flax.serialization", reason="flax is not installed")
+    program = """
+import numpy as np, scalify_hlo as sc
+from flax import serialization
+state = {"w": sc.as_scaled_array(np.float32([3, 4]))}
+restored = serialization.from_bytes(state, serialization.to_bytes(state))
+assert np.asarray(restored["w"]).tolist() == [3, 4]
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_flax_checkpoint_resumes_bit_identically(training):

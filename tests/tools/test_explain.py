@@ -10,7 +10,8 @@ from scalify_hlo.tools.explain import main
 
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.stamps import BY_LAW, REASONS
-from scalify_hlo.reports.explain import Explanation, as_text, explain
+from scalify_hlo.errors import ScalifyError
+from scalify_hlo.reports.explain import Explanation, as_text, explain, explained
 from tests.training_programs import forward_text, train_step_text
 
 
@@ -73,3 +74,10 @@ def test_a_program_that_does_not_parse_gets_one_line(tmp_path: pathlib.Path) -> 
     (tmp_path / "x.mlir").write_text("func.func @main(")
     done = CliRunner().invoke(main, [str(tmp_path / "x.mlir")])
     assert done.exit_code == 1 and done.output.count(": error: ") == 1 and "error" in done.output
+
+
+def test_what_is_rewritten_already_cannot_be_explained() -> None:
+    """It would say that no product is in FP8, which is wrong."""
+    _, rewritten = explained(ir.Module.parse(train_step_text(), context=make_context()), "fp8")
+    with pytest.raises(ScalifyError, match="its decisions are gone: explain the original"):
+        explain(rewritten)
