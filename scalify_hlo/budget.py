@@ -80,6 +80,10 @@ CANCELLATION = 8
 # log2 of the smallest scale that data are divided by which the program divides again.
 LEAST_DIVISOR = -80
 
+# log2 by which a divisor in a narrow type counts as larger than what it cannot be below, at most: quotients by it are
+# up to 2^this there, so that the product of two of them, as in the gradient of x / (1 + |x|), fits f16.
+ABOVE_BOUND = 6
+
 # --- zeros ------------------------------------------------------------------------------------------------------------
 
 # log2 of what scales that may be 0 are kept above. The square of it is still a normal f32, also times 1 - b^t: XLA

@@ -31,6 +31,7 @@ _PATTERNS = {
 }
 # A number that the constant itself becomes in the rewritten program.
 _NUMBERS = {
+    "ABOVE_BOUND": "64",
     "AGREEING": "64",
     "ALIGNMENT": "64",
     "AVERAGE_GROWTH": "0.125",

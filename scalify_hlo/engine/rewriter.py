@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import is_used
+from scalify_hlo.analysis.intervals import Divisor, bounded_divisors
 from scalify_hlo.analysis.narrow_values import WIDE
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter, Scope
@@ -68,6 +69,7 @@ class Rewriter:
         self.nonnegative_states: set[ir.Value] = set()  # new ones, to which nonnegative values have been added
         self.polynomials: dict[ir.Value, PolynomialSum] = {}
         self.range_reductions: set[ir.Value] = set()
+        self.bounded_divisors: dict[ir.Value, Divisor] = {}
         self.journals: list[list[ir.Value]] = []
         self._rules = rules()
         self._has_layouts = functions.has_layouts
@@ -119,7 +121,11 @@ class Rewriter:
             if self.journals:
                 self.journals[-1].extend(polynomials)
         if self.functions.narrow and not self.paper:
-            self.range_reductions |= find_range_reductions(operations)
+            reductions, divisors = find_range_reductions(operations), bounded_divisors(operations)
+            self.range_reductions |= reductions
+            self.bounded_divisors |= divisors
+            if self.journals:
+                self.journals[-1].extend([*reductions, *divisors])
         if self.options.recognise in ("all", "expansions"):
             inside = {op: expansion for expansion in find_expansions(operations) for op in expansion.members}
         for op in operations[:-1]:
@@ -399,6 +405,8 @@ class Attempt:
             rewriter.laws.pop(value, None)
             rewriter.state_sums.pop(value, None)
             rewriter.polynomials.pop(value, None)
+            rewriter.range_reductions.discard(value)
+            rewriter.bounded_divisors.pop(value, None)
             rewriter.carried.discard(value)
             rewriter.settled.discard(value)
         for value in self.learnt:

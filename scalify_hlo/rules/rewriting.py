@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from scalify_hlo.analysis.intervals import Divisor
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter, Scope
 from scalify_hlo.emit.narrow_products import Product
@@ -86,6 +87,7 @@ class Rewriting(Protocol):
     nonnegative_states: set[ir.Value]
     polynomials: dict[ir.Value, PolynomialSum]
     range_reductions: set[ir.Value]
+    bounded_divisors: dict[ir.Value, Divisor]
     sums: list[Sum]
     products: list[Product]
     dead: list[ir.Operation]

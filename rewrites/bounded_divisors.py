@@ -1,0 +1,81 @@
+"""Quotients by what cannot come near 0: they are bounded, and their scale is not far below that of the bound.
+
+    |y| >= c: |x / y| <= |x| / c
+
+By the law of quotients x / y has the scale s / t. Where t is far above c, as that of 1 + z^2 for a large z, the
+elements with a z near 0 are t / c times larger than the others, and products of such quotients, as in a gradient,
+leave the range of f16. Their scale is s / min(t, c 2^k) instead.
+"""
+
+import math
+
+from scalify_hlo import budget
+from scalify_hlo.analysis.intervals import Expression
+from scalify_hlo.bindings import ir
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.plain import unscaled
+from scalify_hlo.rules.values import ScaledValue
+from scalify_hlo.scale import Scale
+from scalify_hlo.size.moments import Moments
+
+
+# (s x) / Y = (s / m) (x / Y m), m = min(t, c 2^k), Y the value of t y
+def bounded_quotient(r: OpRewrite, x: ScaledValue, y: ScaledValue, moments: Moments) -> bool:
+    """Declare a quotient of a narrow type if its divisor is bounded and may be far above the bound; whether it was."""
+    scale = None if x.indifferent else _at_most(r, y.scale)
+    if scale is None:
+        return False
+    dividend, divisor = r.emit.convert(x.data, "f32"), _divisor(r)
+    quotient = r.emit.op("divide", divisor.type, dividend, divisor)
+    return _declare(r, r.emit.rescale(quotient, scale), x.scale / scale, moments)
+
+
+# Y^(-1/n) = (1 / m) (Y^(-1/n) m), m = min(t^(1/n), c^(1/n) 2^k)
+def bounded_root(r: OpRewrite, root: Scale, degree: float, moments: Moments) -> bool:
+    """Declare an inverse root, likewise. root: that of the operand's scale."""
+    scale = _at_most(r, root, degree)
+    if scale is None:
+        return False
+    divisor = _divisor(r)
+    exponents = [r.emit.splat(divisor, r.splat(1) or 0.0)] if r.name == "stablehlo.power" else []
+    value = r.emit.op(r.name.removeprefix("stablehlo."), divisor.type, divisor, *exponents)
+    return _declare(r, r.emit.rescale(value, scale), scale**-1, moments)
+
+
+def _at_most(r: OpRewrite, scale: Scale, degree: float = 1) -> Scale | None:
+    """A divisor's scale, or that of its root, but not far above its bound; None where it cannot be."""
+    known = r.rewriter.bounded_divisors.get(r.value())
+    if known is None or r.rewriter.paper or not scale.is_scalar:
+        return None
+    most = Scale(math.floor(math.log2(abs(known.bound)) / degree) + budget.ABOVE_BOUND)
+    return None if scale.most <= most.exponent else r.emit.minimum([scale, most])
+
+
+def _divisor(r: OpRewrite) -> ir.Value:
+    """The value that is divided by, formed in f32: beside larger elements f16 loses those that matter most here."""
+    known = r.rewriter.bounded_divisors[r.value()]
+    value = _formed(r, known.formed)
+    # Where squares have vanished beside a constant in f32, too.
+    return r.emit.op("maximum" if known.bound > 0 else "minimum", value.type, value, r.emit.splat(value, known.bound))
+
+
+def _formed(r: OpRewrite, expression: Expression) -> ir.Value:
+    if isinstance(expression, float):
+        return r.emit.constant(r.emit.tensor_type(r.value().type, "f32"), expression)
+    if isinstance(expression, tuple):
+        name, operands = expression
+        key = ("formed", expression)
+        cache = r.emit.scope.cache
+        if key not in cache:
+            values = [_formed(r, operand) for operand in operands]
+            cache[key] = r.emit.op(name.removeprefix("stablehlo."), values[0].type, *values)
+        return cache[key]
+    found = r.rewriter.scaled.get(expression)
+    return r.emit.convert(expression, "f32") if found is None else unscaled(r.rewriter, found, element="f32")
+
+
+def _declare(r: OpRewrite, data: ir.Value, scale: Scale, moments: Moments) -> bool:
+    r.because("bound")
+    r.erase()
+    r.result(scale, moments, data=r.emit.convert(data, r.result_info().element))
+    return True

@@ -1,0 +1,177 @@
+"""Between which numbers the elements of a value lie, whatever the arguments are: 1 + x^2 is at least 1.
+
+Bounds follow from constants and from what operations do to them; they are of the value, not of its data. A NaN is in
+every interval.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Union
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.types import tensor_info
+
+Interval = tuple[float, float]
+
+_ANY: Interval = (-math.inf, math.inf)
+_POSITIVE: Interval = (0.0, math.inf)
+# How many operations are looked back at from a value.
+_STEPS = 12
+# Of which a divisor is formed anew in a wide type.
+_FORMED = frozenset(
+    f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "negate", "abs", "maximum", "minimum", "sqrt")
+)
+_MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE) | {"stablehlo.convert", "stablehlo.optimization_barrier"}
+# What comes out whatever goes in.
+_RANGES: dict[str, Interval] = {
+    "exponential": _POSITIVE, "logistic": (0.0, 1.0), "sqrt": _POSITIVE, "rsqrt": _POSITIVE, "tanh": (-1.0, 1.0),
+    "sine": (-1.0, 1.0), "cosine": (-1.0, 1.0), "chlo.cosh": (1.0, math.inf), "chlo.square": _POSITIVE,
+    "chlo.erf": (-1.0, 1.0), "chlo.erfc": (0.0, 2.0), "exponential_minus_one": (-1.0, math.inf), "abs": _POSITIVE,
+}  # fmt: skip
+
+
+# A value of the program, a number, or an operation on expressions.
+Expression = Union[ir.Value, float, tuple[str, tuple["Expression", ...]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Divisor:
+    """What cannot come near 0.
+
+    bound: the number next to 0 that it can be: 1 of 1 + x^2, -2 of -2 - |y|.
+    formed: how it is made, in operations of which each is quick.
+    """
+
+    bound: float
+    formed: Expression
+
+
+def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divisor]:
+    """The divisors that cannot come near 0 of quotients and inverse roots of a narrow type, by their results."""
+    found: dict[ir.Value, Divisor] = {}
+    for op in operations:
+        index = _divisor(op)
+        if index is None or not tensor_info(op.results[0].type).is_narrow:
+            continue
+        low, high = interval(op.operands[index])
+        if low > 0 or high < 0:
+            found[op.results[0]] = Divisor(low if low > 0 else high, _expression(op.operands[index], _STEPS))
+    return found
+
+
+def _expression(value: ir.Value, steps: int) -> Expression:
+    constant = _interval_of_constant(value)
+    if constant is not None:
+        return constant[0]
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not steps:
+        return value
+    if owner.name == "stablehlo.convert" and tensor_info(owner.operands[0].type).is_float:
+        return _expression(owner.operands[0], steps - 1)
+    if owner.name not in _FORMED:
+        return value
+    return owner.name, tuple(_expression(operand, steps - 1) for operand in owner.operands)
+
+
+def _divisor(op: ir.Operation) -> int | None:
+    """Which operand of an operation it divides by, or by whose root."""
+    if op.name == "stablehlo.divide":
+        return 1
+    if op.name == "stablehlo.rsqrt":
+        return 0
+    if op.name == "stablehlo.power":
+        exponent = _interval_of_constant(op.operands[1])
+        return 0 if exponent is not None and exponent[0] < 0 else None
+    return None
+
+
+def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
+    """The least and the largest number that an element can be, as far as constants tell."""
+    constant = _interval_of_constant(value)
+    if constant is not None:
+        return constant
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not steps or not len(owner.operands) or len(owner.regions):
+        return _ANY
+    name = owner.name.removeprefix("stablehlo.")
+    if owner.name in _MOVES:
+        return interval(owner.operands[0], steps - 1) if len(owner.results) == 1 else _ANY
+    found = _RANGES.get(name, _ANY)
+    if name == "multiply" and owner.operands[0] == owner.operands[1]:
+        return _meet(_POSITIVE, _even(interval(owner.operands[0], steps - 1)))
+    law = _LAWS.get(name)
+    if law is None:
+        return found
+    return _meet(found, law(*(interval(operand, steps - 1) for operand in owner.operands)))
+
+
+def _interval_of_constant(value: ir.Value) -> Interval | None:
+    constant = constant_behind(value)
+    number = None if constant is None else splat_number(constant)
+    return None if number is None or math.isnan(number) else (float(number), float(number))
+
+
+def _meet(a: Interval, b: Interval) -> Interval:
+    """What is in both; one of them where a NaN left nothing."""
+    low, high = max(a[0], b[0]), min(a[1], b[1])
+    return (low, high) if low <= high else a
+
+
+def _times(x: float, y: float) -> float:
+    return 0.0 if 0 in (x, y) else x * y  # a bound of infinity is never reached
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    corners = [_times(x, y) for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _quotient(a: Interval, b: Interval) -> Interval:
+    if b[0] < 0 < b[1] or b == (0.0, 0.0):
+        return _ANY
+    inverse = tuple(sorted((1 / y if y else math.copysign(math.inf, b[0] + b[1]) for y in b)))
+    return _product(a, (inverse[0], inverse[1]))
+
+
+def _even(a: Interval) -> Interval:
+    """The interval of x^2."""
+    low, high = _magnitude(a)
+    return low * low, high * high
+
+
+def _magnitude(a: Interval) -> Interval:
+    low = 0.0 if a[0] <= 0 <= a[1] else min(abs(a[0]), abs(a[1]))
+    return low, max(abs(a[0]), abs(a[1]))
+
+
+def _power(a: Interval, n: Interval) -> Interval:
+    if n[0] != n[1] or not math.isfinite(n[0]):
+        return _ANY
+    if n[0] == 2:
+        return _even(a)
+    return _POSITIVE if n[0] % 2 == 0 or a[0] >= 0 else _ANY
+
+
+def _root(a: Interval) -> Interval:
+    return math.sqrt(max(a[0], 0.0)), math.sqrt(max(a[1], 0.0))
+
+
+_LAWS: dict[str, Callable[..., Interval]] = {
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "subtract": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "negate": lambda a: (-a[1], -a[0]),
+    "multiply": _product,
+    "divide": _quotient,
+    "abs": _magnitude,
+    "chlo.square": _even,
+    "power": _power,
+    "sqrt": _root,
+    "maximum": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    "minimum": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    "clamp": lambda low, x, high: (min(max(low[0], x[0]), high[0]), min(max(low[1], x[1]), high[1])),
+    "select": lambda _, a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    "log_plus_one": lambda a: (0.0, math.inf) if a[0] >= 0 else _ANY,
+}

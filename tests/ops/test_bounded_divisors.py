@@ -1,0 +1,65 @@
+"""Quotients by what cannot come near 0: elements next to the bound are the largest ones, and fit f16."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from scalify_hlo.analysis.intervals import interval
+from scalify_hlo.bindings import ir
+from scalify_hlo.execution.inputs import Split, recombine
+from tests.budget_programs import program
+from tests.support import Rewritten, parse
+
+# Next to 0 beside numbers of about the scale.
+_Z = np.asarray([0.0, 1e-3, 0.4, 1.0, 5.0, 60.0, 128.0, 300.0], np.float64)
+
+
+def _gradient(function):
+    return jax.grad(lambda z: jnp.sum(function(z).astype(jnp.float32)))
+
+
+@pytest.mark.parametrize("function", [
+    lambda z: 1 / (1 + z * z), lambda z: lax.rsqrt(1 + z * z), lambda z: z / (1 + jnp.abs(z)),
+    lambda z: 1 / (-0.5 - jnp.square(z)), lambda z: lax.pow(1 + z * z, jnp.full_like(z, -1)),
+    _gradient(lambda z: lax.rsqrt(1 + z * z)), _gradient(lambda z: z / (1 + jnp.abs(z))),
+    _gradient(lambda z: 1 / (1 + z * z)), lambda z: 1 / jnp.maximum(z, 0.25) ** 2,
+])  # fmt: skip
+@pytest.mark.parametrize("exponent", [0, 4, 8, 10])
+def test_what_is_next_to_the_bound_fits(function, exponent: int) -> None:
+    """At the scale of a z of 2^8 the elements at 0 were 2^16, and their products infinite."""
+    rewritten = Rewritten.of(program(function, "f16[8]"))
+    scale = np.float32(2.0**exponent)
+    z = (_Z * 2.0 ** (exponent - 8)).astype(np.float16)
+    split = Split((z.astype(np.float64) / scale).astype(np.float16), scale)
+    (got,) = rewritten.run([split])
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.jit(function)(recombine(split.data, split.scale).astype(np.float64)))
+    value = recombine(got.data, got.scale).astype(np.float64)
+    assert np.isfinite(got.data).all()
+    np.testing.assert_allclose(value, expected, rtol=0, atol=np.abs(expected).max() * 2.0**-9)
+
+
+@pytest.mark.parametrize(("function", "low", "high"), [
+    (lambda x: 2 + jnp.abs(x), 2.0, np.inf), (lambda x: 3 - jnp.exp(x), -np.inf, 3.0),
+    (lambda x: 0.5 + jnp.square(jnp.tanh(x)), 0.5, 1.5), (lambda x: jnp.maximum(x, 0.5) * 4, 2.0, np.inf),
+    (lambda x: lax.clamp(-1.0, x, 2.0) * -3, -6.0, 3.0), (lambda x: 1 / (2 + x * x), 0.0, 0.5),
+    (lambda x: lax.select(x > 0, jnp.sin(x), jnp.full_like(x, 2.0)), -1.0, 2.0), (lambda x: jnp.sqrt(4 + jnp.abs(x)), 2.0, np.inf),
+    (lambda x: x * x - 1, -1.0, np.inf), (lambda x: -(1 + lax.logistic(x)), -2.0, -1.0),
+    (lambda x: jnp.minimum(jnp.cos(x), 0.25).reshape(2, 4), -1.0, 0.25), (lambda x: x + 1, -np.inf, np.inf),
+    (lambda x: jnp.log1p(jnp.exp(x)), 0.0, np.inf), (lambda x: jnp.full_like(x, -3.0), -3.0, -3.0),
+    (lambda x: (1 + x) / (1 - jnp.tanh(x)), -np.inf, np.inf), (lambda x: lax.integer_pow(x, 2) ** 2, 0.0, np.inf),
+    (lambda x: (jnp.abs(x) + 1) / -(jnp.exp(x) + 2), -np.inf, 0.0),
+])  # fmt: skip
+def test_intervals(function, low: float, high: float) -> None:
+    """As narrow as constants allow, and no element of values of any size is outside."""
+    module = parse(program(function, "f32[8]"))
+    block = module.body.operations[0].regions[0].blocks[0]
+    *_, terminator = block.operations
+    got = interval(ir.Value(terminator.operation.operands[0]))
+    assert got == (low, high)
+    x = np.random.default_rng(0).standard_normal(8).astype(np.float32)
+    for scale in (0.0, 1e-3, 1.0, 30.0):
+        value = np.asarray(function(jnp.asarray(x * scale, jnp.float32)), np.float64)
+        assert ((value >= got[0]) & (value <= got[1])).all()
