@@ -22,6 +22,9 @@ from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
+from .carried_values import is_from_outside, leaves, running_bound
+from .selection import least_mask_scale, masked
+
 # Of how many iterations the scales are followed until they settle: what settles later is multiplied in each.
 _ROUNDS = 6
 
@@ -69,24 +72,6 @@ def _nothing(terminator: ir.Operation) -> None:
     del terminator
 
 
-def _leaves(value: ir.Value) -> bool:
-    """Whether a value is returned by the function, or the iteration of a loop, converted perhaps."""
-    users = [use.owner.operation for use in value.uses]
-    return any(
-        op.name in ("func.return", "stablehlo.return") or (op.name == "stablehlo.convert" and _leaves(op.results[0]))
-        for op in users
-    )
-
-
-def _is_from_outside(data: ir.Value) -> bool:
-    """Whether data are an argument of a function or of a loop's body, converted perhaps."""
-    while not isinstance(data.owner, ir.Block):
-        if data.owner.name != "stablehlo.convert":
-            return False
-        data = data.owner.operands[0]
-    return True
-
-
 class _Loop:
     """One attempt at rewriting a loop, under an assumption about its carried values."""
 
@@ -108,12 +93,12 @@ class _Loop:
         rewriter = self.r.rewriter
         value = self.r.inputs[index] or rewriter.as_scaled(self.r.op.operands[index])
         if assumed.kind == "invariant":
-            return value if assumed.start is None else self._started(value, assumed)
+            return value if assumed.start is None else self._started(index, value, assumed)
         if value.indifferent:
             return ScaledValue(value.data, Scale(budget.LOOP_ZEROS), UNIT)
         return to_rank_0(rewriter, value) if not assumed.shape else value
 
-    def _started(self, value: ScaledValue, assumed: Carried) -> ScaledValue:
+    def _started(self, index: int, value: ScaledValue, assumed: Carried) -> ScaledValue:
         """A value at the scale that it is held at: `start` if it settles there, is zeros, or next to zeros beside it.
 
         # z <- z + u: in f16 u/s overflows where s is the scale of a z that is 2^16 times smaller than u
@@ -122,6 +107,9 @@ class _Loop:
         assert start is not None
         if value.indifferent:
             return ScaledValue(value.data, start, UNIT)
+        number = running_bound(self.r, index)
+        if number is not None and assumed.settles:
+            return ScaledValue(masked(self.r.emit, self.r.op.operands[index], start, number), start)
         window = budget.LOOP_WINDOW if value.info.is_narrow else None
         scale = start if assumed.settles else self.r.emit.if_zeros(value.scale, start, window)
         return dataclasses.replace(value, data=self.r.bring(value, scale), scale=scale)
@@ -237,9 +225,9 @@ class _Loop:
         entry = self.entry[index]
         return (
             entry is not None
-            and _is_from_outside(entry.data)
+            and is_from_outside(entry.data)
             and index in self.growth.get(index, ())
-            and _leaves(self.r.op.results[index])
+            and leaves(self.r.op.results[index])
         )
 
     def starts(self) -> dict[int, Carried]:
@@ -279,7 +267,7 @@ class _Loop:
 
     def _fits_larger(self, index: int) -> bool:
         """Whether what enters the loop is as well held at a larger scale: an iteration brings it to that anyway."""
-        if self._starts_from_zeros(index):
+        if self._starts_from_zeros(index) or running_bound(self.r, index) is not None:
             return True
         entry, returned = self.entry[index], self.returned.get(index)
         if entry is None or returned is None or entry.scale.shape or entry.info.is_narrow or self.r.rewriter.narrow:
@@ -323,6 +311,9 @@ class _Loop:
         return {}
 
     def _at_entry(self, index: int) -> Scale:
+        number = running_bound(self.r, index)
+        if number is not None:
+            return least_mask_scale(self.r.info(index), number)
         entry = self.entry[index]
         return Scale(budget.LOOP_ZEROS) if entry is None or self._starts_from_zeros(index) else entry.scale
 

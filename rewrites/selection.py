@@ -8,13 +8,14 @@ import sys
 
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.emitter import Emitter
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.registry import Law, rule
 from scalify_hlo.rules.shapes import joined, to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import Moments
-from scalify_hlo.types import LARGEST, TensorInfo
+from scalify_hlo.types import LARGEST, TensorInfo, tensor_info
 
 from .additive import bring_together, combined, constant_operand, finish_combined, relative, together
 from .nonlinear import on_values
@@ -82,20 +83,30 @@ def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
     info = r.info(index)
     if info.element == "f64":
         return _mask_in_f64(r, index, other, number)
-    largest = {"f16": 65504.0, **LARGEST}.get(info.element, 3.0e38)
-    room = info.max_exponent + budget.MASK_LOSS if info.is_narrow else 126
-    scale = emit.maximum([member.scale, Scale(math.ceil(math.log2(abs(number))) - room)])
-    if scale.is_constant:
-        quotient = number * 2.0**-scale.exponent
-        r.set_operand(index, emit.splat(r.operand(index), max(-largest, min(largest, quotient))))
-    else:
-        one = emit.scale_value(ONE)
-        quotient = emit.scale_op("divide", emit.splat(one, number), emit.divisor(scale))
-        low, high = (emit.splat(one, bound) for bound in (-largest, largest))
-        quotient = emit.op("clamp", quotient.type, low, quotient, high)
-        r.set_operand(index, emit.broadcast_like(emit.scale_as(quotient, info.element), r.operand(index)))
+    scale = emit.maximum([member.scale, least_mask_scale(info, number)])
+    r.set_operand(index, masked(emit, r.operand(index), scale, number))
     r.set_operand(other, r.bring(member, scale))
     return scale
+
+
+def least_mask_scale(info: TensorInfo, number: float) -> Scale:
+    """The smallest scale at which enough of a mask is left."""
+    room = info.max_exponent + budget.MASK_LOSS if info.is_narrow else 126
+    return Scale(math.ceil(math.log2(abs(number))) - room)
+
+
+def masked(emit: Emitter, like: ir.Value, scale: Scale, number: float) -> ir.Value:
+    """The data of a mask, or what its type holds of it, at a scale."""
+    element = tensor_info(like.type).element
+    largest = {"f16": 65504.0, **LARGEST}.get(element, 3.0e38)
+    if scale.is_constant:
+        quotient = number * 2.0**-scale.exponent
+        return emit.splat(like, max(-largest, min(largest, quotient)))
+    one = emit.scale_value(ONE)
+    quotient = emit.scale_op("divide", emit.splat(one, number), emit.divisor(scale))
+    low, high = (emit.splat(one, bound) for bound in (-largest, largest))
+    quotient = emit.op("clamp", quotient.type, low, quotient, high)
+    return emit.broadcast_like(emit.scale_as(quotient, element), like)
 
 
 def _mask_in_f64(r: OpRewrite, index: int, other: int, number: float) -> Scale:

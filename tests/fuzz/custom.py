@@ -44,6 +44,12 @@ def _attention(q: Any, k: Any, v: Any) -> Any:
     return jax.nn.softmax(q @ k.T / jnp.sqrt(jnp.asarray(q.shape[-1], q.dtype))) @ v
 
 
+def _one_device(function: Any) -> Any:
+    """Per-device code on a mesh of one device."""
+    part = jax.sharding.PartitionSpec()
+    return jax.shard_map(function, mesh=jax.make_mesh((1,), ("d",)), in_specs=part, out_specs=part)
+
+
 def _spd(x: Any) -> Any:
     return x @ x.T + 2 * jnp.eye(x.shape[0], dtype=x.dtype)
 
@@ -52,4 +58,5 @@ NAMESPACE: dict[str, Any] = {
     "jax": jax, "jnp": jnp, "lax": lax, "nn": jax.nn,
     "special": jax.scipy.special, "softened": _softened, "straight_through": _straight_through,
     "clipped_gradient": _clipped_gradient, "window": _window, "attention": _attention, "spd": _spd,
+    "one_device": _one_device,
 }  # fmt: skip

@@ -74,12 +74,17 @@ def judge(case: Case) -> str:
     with jax.enable_x64(True):
         try:
             return _judge(text, arrays, case)
-        except ScalifyError as error:
-            return f"refused: {re.sub(r'[0-9]+', 'N', error.diagnostics[0].message)[:110]}"
         except Exception as error:  # noqa: BLE001 - what is looked for
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            said = re.sub(r"[0-9]+", "N", str(error))[:80]
-            return f"error: {type(error).__name__} in {pathlib.Path(frame.filename).name}:{frame.name}: {said}"
+            return described_error(error)
+
+
+def described_error(error: Exception) -> str:
+    """ "refused: why" of a diagnosis, "error: what and where" of anything else."""
+    if isinstance(error, ScalifyError):
+        return f"refused: {re.sub(r'[0-9]+', 'N', error.diagnostics[0].message)[:110]}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    said = re.sub(r"[0-9]+", "N", str(error))[:80]
+    return f"error: {type(error).__name__} in {pathlib.Path(frame.filename).name}:{frame.name}: {said}"
 
 
 def _judge(text: str, arrays: Sequence[Array], case: Case) -> str:
@@ -100,7 +105,7 @@ def _judge(text: str, arrays: Sequence[Array], case: Case) -> str:
     try:
         first, ideal, got = _three(run, original, wide, rewritten, arrays, splits, pairings, new_signature)
     except InterpreterError:
-        run = _run_on_xla
+        run = run_on_xla
         first, ideal, got = _three(run, original, wide, rewritten, arrays, splits, pairings, new_signature)
 
     def failing(reference: Sequence[Array], coarsest: float = 0.0) -> set[int]:
@@ -110,9 +115,9 @@ def _judge(text: str, arrays: Sequence[Array], case: Case) -> str:
     with np.errstate(all="ignore"):
         wrong = failing(first)
         for seed in range(4 if wrong else 0):
-            wrong &= failing(run(original, _neighbours(arrays, seed)))
+            wrong &= failing(run(original, neighbours(arrays, seed)))
             if wrong and seed < 2:
-                wrong &= _undetermined(wrong, ideal, run(wide, promote_arrays(_neighbours(arrays, 10 + seed))), got)
+                wrong &= _undetermined(wrong, ideal, run(wide, promote_arrays(neighbours(arrays, 10 + seed))), got)
         overflowed = {i for i in wrong if not np.isfinite(first[i].astype(np.complex128)).any()}
         wrong -= overflowed - failing(first, _coarsest(text)) if overflowed else set()
         if wrong and _leaves_f32(case, run, arrays):
@@ -144,7 +149,7 @@ def _leaves_f32(case: Case, run: Any, arrays: Sequence[Array]) -> bool:
     return any(((s > 2.0**100) | ((s > 0) & (s < 2.0**-100)))[np.isfinite(s)].any() for s in sizes)
 
 
-def _neighbours(arrays: Sequence[Array], seed: int) -> list[Array]:
+def neighbours(arrays: Sequence[Array], seed: int) -> list[Array]:
     """Every float moved by a few units of its last place."""
     rng = np.random.default_rng(seed)
     moved: list[Array] = []
@@ -167,5 +172,5 @@ def _undetermined(wrong: set[int], ideal: Sequence[Array], near: Sequence[Array]
     return kept
 
 
-def _run_on_xla(module: ir.Module, arrays: Sequence[Array]) -> list[Array]:
+def run_on_xla(module: ir.Module, arrays: Sequence[Array]) -> list[Array]:
     return xla.compile(module)(arrays)

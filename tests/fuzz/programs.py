@@ -41,10 +41,11 @@ def kind(outcome: str) -> str:
     return outcome if outcome.startswith("error") else outcome.split(":")[0]
 
 
-def smaller(found: Any, outcome: str, seconds: float = 60.0) -> Any:
-    """The case without what its outcome does not need."""
-    from tests.fuzz.judge import judge
+def smaller(found: Any, outcome: str, seconds: float = 60.0, judged_by: Any = None) -> Any:
+    """The case without what its outcome does not need. judged_by: by default tests.fuzz.judge.judge."""
+    from tests.fuzz.judge import judge as judged_alone
 
+    judge = judged_by or judged_alone
     end = time.monotonic() + seconds
 
     def still(candidate: Any) -> bool:

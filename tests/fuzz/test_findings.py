@@ -103,3 +103,25 @@ def test_what_is_divided_by_zeros_in_f16_leaves_what_it_is_beside(line: str, val
 def test_the_largest_f8_number_beside_small_ones(line: str, scales: str) -> None:
     """What is selected where there is an infinity had a scale of 2^9, at which probabilities are 0."""
     assert _outcome(line, Argument("a0", (3, 3), "float32"), scales=scales) == "ok"
+
+
+@pytest.mark.parametrize("scales", ["rms", "jitter"])
+@pytest.mark.parametrize("values", ["small", "normal", "large"])
+@pytest.mark.parametrize("line", [
+    "lax.fori_loop(0, a0.shape[0], lambda i, m: jnp.maximum(m, a0[i]), jnp.full((5,), -60000, a0.dtype))",
+    "lax.scan(lambda m, x: (jnp.minimum(x, m), None), jnp.full((5,), 60000, a0.dtype), a0)[0]",
+    "lax.scan(lambda m, x: (jnp.maximum(x, m), jnp.exp(m - jnp.maximum(x, m))), jnp.full((5,), -6e4, a0.dtype), a0)[1]",
+])  # fmt: skip
+def test_a_running_maximum_of_f16_from_a_far_constant(line: str, values: str, scales: str) -> None:
+    """The constant's scale, 2^16, was carried along, and crushed data that are smaller."""
+    assert _outcome(line, Argument("a0", (4, 5), "float16", values), scales=scales) == "ok"
+
+
+@pytest.mark.parametrize("line", [
+    "lax.fori_loop(0, 3, lambda i, m: jnp.minimum(m - jnp.abs(a0), m), jnp.full((4,), 5000, a0.dtype))",
+    "lax.fori_loop(0, 3, lambda i, m: jnp.maximum(m * 0.5, a0), jnp.full((4,), 5000, a0.dtype))",
+    "lax.scan(lambda m, x: (jnp.maximum(x, m), m * 0.5), jnp.float16(-6e4), a0)[1]",
+])  # fmt: skip
+def test_a_far_constant_that_a_loop_computes_with_is_no_mask(line: str) -> None:
+    """Only what a maximum alone is taken with is one: here every digit counts."""
+    assert _outcome(line, Argument("a0", (4,), "float16", "small")) == "ok"
