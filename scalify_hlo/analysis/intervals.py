@@ -7,7 +7,6 @@ every interval.
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Union
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, splat_number
@@ -34,7 +33,7 @@ _RANGES: dict[str, Interval] = {
 
 
 # A value of the program, a number, or an operation on expressions.
-Expression = Union[ir.Value, float, tuple[str, tuple["Expression", ...]]]
+Expression = ir.Value | float | tuple[str, tuple["Expression", ...]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +131,7 @@ def _product(a: Interval, b: Interval) -> Interval:
 def _quotient(a: Interval, b: Interval) -> Interval:
     if b[0] < 0 < b[1] or b == (0.0, 0.0):
         return _ANY
-    inverse = tuple(sorted((1 / y if y else math.copysign(math.inf, b[0] + b[1]) for y in b)))
+    inverse = tuple(sorted(1 / y if y else math.copysign(math.inf, b[0] + b[1]) for y in b))
     return _product(a, (inverse[0], inverse[1]))
 
 

@@ -14,8 +14,8 @@ from scalify_hlo.types import tensor_info
 
 # Why a scale is what it is, beside the rule's law. docs/numerics.md explains each.
 Reason = Literal[
-    "any", "average", "block", "bound", "budget", "constant", "larger", "max at run time", "polynomial", "range", "settled",
-    "shared", "stream", "update",
+    "any", "average", "block", "bound", "budget", "constant", "larger", "max at run time", "polynomial", "range",
+    "settled", "shared", "stream", "update",
 ]  # fmt: skip
 REASONS: tuple[Reason, ...] = get_args(Reason)
 # The rule's law alone: a function of the operands' scales.

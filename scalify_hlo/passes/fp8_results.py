@@ -92,10 +92,10 @@ def _narrowed(op: ir.Operation, taken: set[tuple[ir.Value, int]]) -> bool:
                 scale = emit.broadcast(emit.splat(emit.tensor_type((), target), 2.0**power), operand)
                 operand = emit.op("multiply", operand.type, operand, scale)
             op.operands[i] = operand
+    readers = [use for use in value.uses if use.owner.operation.name != "stablehlo.convert"]
     for user in users:
         if user.name == "stablehlo.convert":
             user.results[0].replace_all_uses_with(op.results[0])
-    readers = [use for use in value.uses if use.owner.operation.name != "stablehlo.convert"]
     op.results[0].set_type(emit.with_element(op.results[0].type, target))
     if readers:
         with ir.InsertionPoint.after(op), op.location:

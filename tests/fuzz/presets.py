@@ -79,7 +79,8 @@ def case(seed: int, k: int) -> PresetCase:
     if precision != "mxfp8" and rng.random() < 0.35:
         program = _in_f32(draw(seed, k, rng.random() < 0.5), rng)
     options = options_of(program, rng) if rng.random() < 0.4 else ""
-    chosen = [o for o in options.split(" ") if o and not o.startswith(("scale-dims", "result-scales", "on-unsupported"))]
+    left_out = ("scale-dims", "result-scales", "on-unsupported")
+    chosen = [o for o in options.split(" ") if o and not o.startswith(left_out)]
     return PresetCase(program, precision, " ".join(chosen), k, rng.choice(("rms", "rms", "jitter")))
 
 
@@ -121,7 +122,9 @@ def _judge(text: str, arrays: Sequence[Array], found: PresetCase) -> str:
     splits = spread_scales(splits, shapes, found.seed)
     # What the narrower types of arguments lose is lost for all.
     splits = [Split(s.data.astype(new.arguments[p.data].dtype), s.scale) for s, p in zip(splits, pairings, strict=True)]
-    arrays = [recombine(s.data, s.scale).astype(spec.dtype) for s, spec in zip(splits, signature.arguments, strict=True)]
+    arrays = [
+        recombine(s.data, s.scale).astype(spec.dtype) for s, spec in zip(splits, signature.arguments, strict=True)
+    ]
     got = _run(rewritten, rewritten_arguments(splits, pairings, new))
     ideal = _run(promote_to_f64(original), promote_arrays(arrays))
     rounded = _rounded(cast, fp8=chosen.fp8_products)
@@ -151,7 +154,8 @@ def _rounded(cast: ir.Module, *, fp8: bool) -> ir.Module:
     marked = clone(cast)
     with marked.context:
         for op in operations(marked):
-            digits = [_DIGITS.get(tensor_info(r.type).element, 0) for r in op.results if isinstance(r.type, ir.RankedTensorType)]
+            types = [r.type for r in op.results if isinstance(r.type, ir.RankedTensorType)]
+            digits = [_DIGITS.get(tensor_info(each).element, 0) for each in types]
             if any(digits) and op.name != "stablehlo.constant":
                 op.attributes[_ROUNDED] = _integer(max(digits))
             if fp8 and op.name == "stablehlo.dot_general":

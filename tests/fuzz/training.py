@@ -7,6 +7,8 @@
 Everything is f32, as in a program that a preset is for. Step `k` of a seed is always the same.
 """
 
+# ruff: noqa: E501 - tables
+
 import random
 from collections.abc import Callable
 
