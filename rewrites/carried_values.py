@@ -10,6 +10,7 @@ from .selection import is_far
 
 _HANDED_ON = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.broadcast_in_dim")
 
+
 def leaves(value: ir.Value) -> bool:
     """Whether a value is returned by the function, or the iteration of a loop, converted perhaps."""
     users = [use.owner.operation for use in value.uses]

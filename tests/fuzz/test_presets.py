@@ -1,0 +1,32 @@
+"""The fuzzer of presets finds what it is for, and some of its programs pass."""
+
+import pytest
+
+from tests.fuzz.jax_programs import Argument, Program
+from tests.fuzz.presets import PresetCase, case, judge
+from tests.fuzz.training import draw_training
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_random_steps_in_presets(k: int) -> None:
+    assert judge(case(1, k)) == "ok"
+
+
+def test_a_case_is_always_the_same() -> None:
+    assert case(3, 17) == case(3, 17) != case(3, 18)
+    assert draw_training(3, 4, forward=True).results == ("v0",)
+
+
+def test_a_wrong_scale_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scales of tanh, moved away from their data without a word."""
+    from scalify_hlo.rules.oprewrite import OpRewrite
+
+    declare = OpRewrite.result
+
+    def wrong(self, scale, *others, **named):
+        return declare(self, scale.shifted(1) if self.name == "stablehlo.tanh" else scale, *others, **named)
+
+    monkeypatch.setattr(OpRewrite, "result", wrong)
+    arguments = Argument("a0", (4, 4), "float32"), Argument("a1", (4, 4), "float32")
+    program = Program(arguments, ((("v0",), "jnp.tanh(a0 @ a1)"),), ("v0",))
+    assert judge(PresetCase(program, "fp16", "", 0)).startswith("wrong")
