@@ -60,7 +60,7 @@ def _divisor(r: OpRewrite) -> ir.Value:
 
 
 def _formed(r: OpRewrite, expression: Expression) -> ir.Value:
-    if isinstance(expression, float):
+    if isinstance(expression, float | int):
         return r.emit.constant(r.emit.tensor_type(r.value().type, "f32"), expression)
     if isinstance(expression, tuple):
         name, operands = expression

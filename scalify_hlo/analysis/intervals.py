@@ -101,10 +101,12 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
     found = _RANGES.get(name, _ANY)
     if name == "multiply" and owner.operands[0] == owner.operands[1]:
         return _meet(_POSITIVE, _even(interval(owner.operands[0], steps - 1)))
-    law = _LAWS.get(name)
-    if law is None:
-        return found
-    return _meet(found, law(*(interval(operand, steps - 1) for operand in owner.operands)))
+    operands = [interval(operand, steps - 1) for operand in owner.operands]
+    if name in _UNARY:
+        return _meet(found, _UNARY[name](*operands))
+    if name in _BINARY:
+        return _meet(found, _BINARY[name](*operands))
+    return _meet(found, _TERNARY[name](*operands)) if name in _TERNARY else found
 
 
 def _interval_of_constant(value: ir.Value) -> Interval | None:
@@ -158,19 +160,23 @@ def _root(a: Interval) -> Interval:
     return math.sqrt(max(a[0], 0.0)), math.sqrt(max(a[1], 0.0))
 
 
-_LAWS: dict[str, Callable[..., Interval]] = {
-    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    "subtract": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+_UNARY: dict[str, Callable[[Interval], Interval]] = {
     "negate": lambda a: (-a[1], -a[0]),
-    "multiply": _product,
-    "divide": _quotient,
     "abs": _magnitude,
     "chlo.square": _even,
-    "power": _power,
     "sqrt": _root,
+    "log_plus_one": lambda a: (0.0, math.inf) if a[0] >= 0 else _ANY,
+}
+_BINARY: dict[str, Callable[[Interval, Interval], Interval]] = {
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "subtract": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "multiply": _product,
+    "divide": _quotient,
+    "power": _power,
     "maximum": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     "minimum": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+}
+_TERNARY: dict[str, Callable[[Interval, Interval, Interval], Interval]] = {
     "clamp": lambda low, x, high: (min(max(low[0], x[0]), high[0]), min(max(low[1], x[1]), high[1])),
     "select": lambda _, a, b: (min(a[0], b[0]), max(a[1], b[1])),
-    "log_plus_one": lambda a: (0.0, math.inf) if a[0] >= 0 else _ANY,
 }

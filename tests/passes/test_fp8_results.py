@@ -132,7 +132,7 @@ def test_no_fp8_product_of_a_training_step_is_rounded_by_a_kernel_of_its_own() -
 
 
 def test_a_product_without_a_factor_whose_rounded_result_is_computed_with() -> None:
-    """What read the rounded result was given f32: not a module (fp8-fp16-state, `rounding=up`, softplus of a product)."""
+    """What read the rounded result was given f32: no module (softplus of a product in fp8-fp16-state)."""
     text = re.sub(r"  %c = .*\n  %1 = .*\n", "", product(1.0)).replace("convert %1", "convert %0")
     text = text.replace("  return %2", "  %3 = stablehlo.abs %2 : tensor<8x8xf16>\n  return %3")
     after = narrowed(text)
