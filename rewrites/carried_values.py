@@ -4,10 +4,13 @@ import math
 
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import constant_behind
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.rules.oprewrite import OpRewrite
 
 from .selection import is_far
 
+_MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE) | {"stablehlo.convert", "stablehlo.negate"}
 _HANDED_ON = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.broadcast_in_dim")
 
 
@@ -56,3 +59,22 @@ def _is_forgotten(op: ir.Operation) -> bool:
     return bool(users) and all(
         user.name == "stablehlo.exponential" or (user.name in _HANDED_ON and _is_forgotten(user)) for user in users
     )
+
+
+# x <- c x
+def only_multiplied(op: ir.Operation, index: int) -> bool:
+    """Whether an iteration of a loop does nothing to a carried value but to multiply it by constants, and to move it."""
+    body = op.regions[1].blocks[0]
+    value = terminator(body).operands[index]
+    while not isinstance(value.owner, ir.Block):
+        step = value.owner.operation
+        if step.name in ("stablehlo.multiply", "stablehlo.divide"):
+            factors = [constant_behind(operand) is not None for operand in step.operands]
+            if True not in factors:
+                return False
+            value = step.operands[factors.index(False) if False in factors else 0]
+        elif step.name in _MOVES and len(step.operands):
+            value = step.operands[0]
+        else:
+            return False
+    return value == body.arguments[index]

@@ -22,7 +22,7 @@ from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
-from .carried_values import is_from_outside, leaves, running_bound
+from .carried_values import is_from_outside, leaves, only_multiplied, running_bound
 from .selection import least_mask_scale, masked
 
 # Of how many iterations the scales are followed until they settle: what settles later is multiplied in each.
@@ -340,6 +340,8 @@ class _Loop:
         emit, carried = self.r.emit, self.scales[index]
         scale = returned.size if abs(returned.moments.log2) >= budget.LOOP_SLACK else returned.scale
         if tensor_info(returned.data.type).is_narrow and scale.factors == carried.factors and scale.exponent:
+            if scale.exponent < 0 and not only_multiplied(self.r.op, index):
+                return carried  # what is added to c / 2 is as large as c
             entry = self.entry[index]
             if entry is not None and not self._starts_from_zeros(index):
                 # Doubling and halving are followed as far as the window goes.

@@ -149,14 +149,14 @@ def _leaves_f32(case: Case, run: Any, arrays: Sequence[Array]) -> bool:
     return any(((s > 2.0**100) | ((s > 0) & (s < 2.0**-100)))[np.isfinite(s)].any() for s in sizes)
 
 
-def neighbours(arrays: Sequence[Array], seed: int) -> list[Array]:
-    """Every float moved by a few units of its last place."""
+def neighbours(arrays: Sequence[Array], seed: int, coarsest: float = 0.0) -> list[Array]:
+    """Every float moved by a few units of its last place. coarsest: what a unit is at least, relative to a number."""
     rng = np.random.default_rng(seed)
     moved: list[Array] = []
     for array in arrays:
         if is_float_array(array) or array.dtype.kind == "c":
             eps = _EPS.get(array.dtype, 2.0**-7 if array.dtype.itemsize == 2 else 2.0**-23)
-            array = (array * (1 + 2 * eps * rng.standard_normal(array.shape))).astype(array.dtype)
+            array = (array * (1 + 2 * max(eps, coarsest) * rng.standard_normal(array.shape))).astype(array.dtype)
         moved.append(np.asarray(array))
     return moved
 

@@ -139,13 +139,17 @@ def _judge(text: str, arrays: Sequence[Array], found: PresetCase) -> str:
 
     with np.errstate(all="ignore"):
         result_signature = new
-        noisy = [_run(rounded, promote_arrays(neighbours(arrays, seed) if seed else arrays)) for seed in range(4)]
+        noisy = [
+            _run(rounded, promote_arrays(neighbours(arrays, seed, 2.0 ** -_DIGITS["f16"]) if seed else arrays))
+            for seed in range(4)
+        ]
         wrong = failing(got, noisy)
         if not wrong:
             return "ok"
-        result_signature = cast_signature = entry_signature(cast)
-        narrow = [a.astype(spec.dtype) for a, spec in zip(arrays, cast_signature.arguments, strict=True)]
-        hard = wrong & failing(_run(cast, narrow), noisy)
+        narrow = [a.astype(spec.dtype) for a, spec in zip(arrays, entry_signature(cast).arguments, strict=True)]
+        by_hand = [a.astype(s.dtype) for a, s in zip(_run(cast, narrow), signature.results, strict=True)]
+        result_signature = signature
+        hard = wrong & failing(by_hand, noisy)
     return f"wrong: results {sorted(wrong - hard)}" if wrong - hard else f"hard: results {sorted(hard)}"
 
 

@@ -125,3 +125,27 @@ def test_a_running_maximum_of_f16_from_a_far_constant(line: str, values: str, sc
 def test_a_far_constant_that_a_loop_computes_with_is_no_mask(line: str) -> None:
     """Only what a maximum alone is taken with is one: here every digit counts."""
     assert _outcome(line, Argument("a0", (4,), "float16", "small")) == "ok"
+
+
+@pytest.mark.parametrize("line", [
+    "lax.fori_loop(0, 8, lambda i, c: c * 0.5 + jnp.tanh(c), a0 * a1)",
+    "lax.scan(lambda c, x: (c / 2 + jnp.sin(x + c), None), a0 * a1, jnp.stack([a0] * 8))[0]",
+    "lax.fori_loop(0, 8, lambda i, c: c * 0.25 + nn.sigmoid(c), a0 * a1)",
+])  # fmt: skip
+def test_the_scale_of_f16_state_to_which_an_iteration_adds_is_not_halved(line: str) -> None:
+    """It was halved by each iteration, by what multiplies the state, and data left f16 in what is computed of them."""
+    arguments = Argument("a0", (4,), "float16"), Argument("a1", (4,), "float16")
+    text = Program(arguments, ((("v0",), line),), ("v0",)).lowered()
+    (result,) = Rewritten.of(text).run([Split(a.array(0), np.float32(1)) for a in arguments])
+    assert np.abs(result.data).max() < 8
+
+
+def test_halving_by_a_constant_alone_is_followed() -> None:
+    """All digits of f16 are left after 8 halvings of its smallest normal number."""
+    arguments = Argument("a0", (4,), "float16"), Argument("a1", (4,), "float16")
+    line = "lax.fori_loop(0, 8, lambda i, c: -c * 0.5, a0 * a1)"
+    text = Program(arguments, ((("v0",), line),), ("v0",)).lowered()
+    data = np.asarray([1.5, -1.25, 1.0, 1.75], np.float16) * np.float16(2.0**-14)
+    (result,) = Rewritten.of(text).run([Split(x, np.float32(1)) for x in (data, np.ones(4, np.float16))])
+    assert result.scale == 2.0**-8
+    np.testing.assert_array_equal(result.data, data)
