@@ -63,7 +63,7 @@ def _is_forgotten(op: ir.Operation) -> bool:
 
 # x <- c x
 def only_multiplied(op: ir.Operation, index: int) -> bool:
-    """Whether an iteration of a loop does nothing to a carried value but to multiply it by constants, and to move it."""
+    """Whether an iteration of a loop only multiplies a carried value by constants, and moves it."""
     body = op.regions[1].blocks[0]
     value = terminator(body).operands[index]
     while not isinstance(value.owner, ir.Block):
