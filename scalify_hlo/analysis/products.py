@@ -21,6 +21,9 @@ from scalify_hlo.errors import describe_location
 from scalify_hlo.types import tensor_info
 
 Kind = Literal["forward", "backward", "unclear"]
+# What XLA pads each size of a product to a multiple of for tensor cores, in FP8 and in f16, and how many times as fast
+# FP8 multiplies.
+_PADDED, _PADDED_WIDE, _FASTER = 16, 8, 2
 
 
 @dataclasses.dataclass
@@ -54,6 +57,7 @@ class MatrixProduct:
     role: `forward`, `gradient of the input`, `gradient of the weight`, `gradient` (of activations), or `unclear`.
     layer: the forward product that this one computes or differentiates; None where none was found.
     weight: the name of the function argument that the layer multiplies by (`P['blocks'][0]['w1']`), or "".
+    in_training: whether the program has a backward pass.
     """
 
     op: ir.Operation
@@ -68,6 +72,7 @@ class MatrixProduct:
     weight: str = ""
     is_head: bool = False
     is_embedding: bool = False
+    in_training: bool = False
 
     @property
     def batched(self) -> bool:
@@ -76,6 +81,27 @@ class MatrixProduct:
     @property
     def operands(self) -> tuple[Operand, Operand]:
         return self.lhs, self.rhs
+
+    @property
+    def is_small(self) -> bool:
+        """Whether padding adds as much work as FP8 saves: 8 rows are 8 in f16 and 16 in FP8, half of them zeros.
+
+        A program without a backward pass has its weights stored in FP8, and a product of few rows gains from reading
+        half: there only the weight's sizes count.
+        """
+        shape = tensor_info(self.lhs.value.type).shape
+        free = [operand.free_size for operand in self.operands]
+        if not self.in_training:
+            weights = [operand.free_size for operand in self.operands if _parameter(operand.origin) is not None]
+            free = [max(weights)] if weights else free
+        sizes = (math.prod(shape[d] for d in self.lhs.contracting), *free)
+        padded, padded_wide = (math.prod(-(-size // to) * to for size in sizes) for to in (_PADDED, _PADDED_WIDE))
+        return padded >= _FASTER * padded_wide
+
+    @property
+    def selects(self) -> bool:
+        """Whether an operand is a one-hot matrix: elements are picked and nothing is learned."""
+        return any(_is_one_hot(operand.origin.root) for operand in self.operands)
 
 
 def matrix_products(module: ir.Module) -> list[MatrixProduct]:
@@ -115,8 +141,10 @@ class _Classifier:
             self._by_names()
         self._assign_layers()
         self._find_ends()
+        in_training = any(product.kind != "forward" for product in self.products)
         for product in self.products:
             product.role = _role(product)
+            product.in_training = in_training
 
     def _product(self, op: ir.Operation) -> MatrixProduct:
         numbers = (
@@ -157,7 +185,7 @@ class _Classifier:
         earlier: dict[object, list[Operand]] = {}
         seeds: list[ir.Value] = []
         for product in self.products:
-            if any(_is_one_hot(operand.origin.root) for operand in product.operands):
+            if product.selects:
                 continue
             found = [
                 other.origin.root
@@ -225,7 +253,10 @@ class _Classifier:
                     gradient_layer.setdefault(gradient.origin.key, product.layer)
 
     def _find_ends(self) -> None:
-        """Embedding: a product with a one-hot matrix. Head: a layer on which no other layer depends."""
+        """Embedding: a product with a one-hot matrix. Head: a layer on which no other layer depends.
+
+        A product that selects is no layer: what a loss picks from logits by labels leaves the head what it is.
+        """
         forward = [product for product in self.products if product.kind == "forward"]
         layers: dict[object, list[MatrixProduct]] = {}
         # The layers that read a value: all, and those that are differentiated. Of one that is, only these follow it:
@@ -239,6 +270,8 @@ class _Classifier:
             is_inside = self.named and direction_of(product.name) is not Direction.OUTSIDE
             if is_inside:
                 differentiated.add(key)
+            if product.selects:
+                continue
             for operand in product.operands:
                 for readers in (everywhere, inside) if is_inside else (everywhere,):
                     readers.setdefault(operand.value, set()).add(key)
@@ -250,7 +283,7 @@ class _Classifier:
         for product in self.products:
             layer = product.layer
             if layer is not None:
-                product.is_embedding = any(_is_one_hot(operand.origin.root) for operand in layer.operands)
+                product.is_embedding = layer.selects
                 product.is_head = _layer_key(layer) in heads and not layer.batched and not product.is_embedding
 
     def _feeds_another(self, layer: object, members: list[MatrixProduct], readers: dict[ir.Value, set[object]]) -> bool:

@@ -212,7 +212,9 @@ def _judge(index: int, product: MatrixProduct, outcome: _Outcome, target: Target
         verdict=outcome.verdict,
         kernel=outcome.kernel,
         reason="" if outcome.verdict == "fp8 gemm" else _reason(product, outcome, target),
-        linear=not (product.batched or product.is_head or product.is_embedding) and not _is_vector(product),
+        linear=not (
+            product.batched or product.is_head or product.is_embedding or product.is_small or _is_vector(product)
+        ),
     )
 
 

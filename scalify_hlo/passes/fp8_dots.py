@@ -13,7 +13,9 @@ Converted by default are the products of linear layers, which are those without 
 - the embedding as a product with a one-hot matrix, which only selects rows;
 - the head, the layer on which no other layer depends: rounding logits to 3 bits changes the loss directly, and
   the logits' gradient (softmax minus one-hot) has the widest range of all gradients;
-- vectors (one of the free sizes is 1), which compilers turn into multiply and reduce.
+- vectors (one of the free sizes is 1), which compilers turn into multiply and reduce;
+- products with a dimension of 8 or less, and others of which padding takes what FP8 gains: coordinates as inputs,
+  outputs of few columns.
 """
 
 import collections
@@ -66,6 +68,8 @@ class FP8Dots(Pass):
     head: bool = False
     # Convert also products with batch dimensions, such as attention's.
     batched: bool = False
+    # Convert also products so small that padding their dimensions to multiples of 16 takes what FP8 gains.
+    small: bool = False
     # "ocp" is E4M3FN and E5M2 (NVIDIA); "fnuz" the variants of AMD's MI300.
     formats: Literal["ocp", "fnuz"] = "ocp"
     # Format of gradient operands: E5M2 for range, or E4M3 for precision where gradients are well scaled.
@@ -241,6 +245,8 @@ class FP8Dots(Pass):
             return "both operands are gradients, and E5M2 x E5M2 has no FP8 form"
         if min(product.lhs.free_size, product.rhs.free_size) == 1:
             return "matrix times vector"
+        if not self.small and product.is_small:
+            return "so small that padding takes what FP8 gains (convert with small=true)"
         return None
 
     # --- rewriting --------------------------------------------------------------------------------------------

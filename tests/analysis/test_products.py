@@ -1,6 +1,7 @@
 """Which products are backward, of which layer, by name and by data flow."""
 
 import collections
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -132,3 +133,30 @@ def test_products_of_the_optimiser_are_no_layers_behind_the_head() -> None:
     text = jax.jit(step).lower(jnp.ones((8, 6)), jnp.ones((6, 4)), jnp.ones((16, 8))).as_text(debug_info=True)
     heads = [p for p in classify(text) if p.is_head and "jvp(" in p.name]
     assert [(p.weight, p.kind) for p in heads] == [("v", "forward"), ("v", "backward"), ("v", "backward")]
+
+
+def _picked(logits: jax.Array, labels: jax.Array) -> jax.Array:
+    """Cross-entropy with the labels as a one-hot matrix, the batch being summed over."""
+    return -jnp.vdot(jax.nn.log_softmax(logits), jax.nn.one_hot(labels, logits.shape[-1])) / len(labels)
+
+
+def _smoothed(logits: jax.Array, labels: jax.Array) -> jax.Array:
+    """One product for each sequence, as in a loss that walks over time."""
+    return -jnp.einsum("bv,bv->b", jax.nn.log_softmax(logits), jax.nn.one_hot(labels, logits.shape[-1])).mean()
+
+
+def _routed(logits: jax.Array, labels: jax.Array) -> jax.Array:
+    """Rows of the logits gathered by a one-hot matrix from the left."""
+    return -jnp.mean(jax.nn.one_hot(labels, logits.shape[0]) @ jax.nn.log_softmax(logits))
+
+
+@pytest.mark.parametrize("loss", [_picked, _smoothed, _routed])
+def test_what_labels_pick_from_logits_leaves_the_head_what_it_is(loss: Callable[..., jax.Array]) -> None:
+    def step(w: jax.Array, v: jax.Array, x: jax.Array, labels: jax.Array) -> jax.Array:
+        return loss(jnp.tanh(x @ w) @ v, labels)
+
+    arguments = jnp.ones((32, 16)), jnp.ones((16, 24)), jnp.ones((40, 32)), jnp.zeros(40, jnp.int32)
+    text = jax.jit(jax.grad(step, (0, 1))).lower(*arguments).as_text(debug_info=True)
+    products = classify(text)
+    assert {(p.weight, p.kind) for p in products if p.is_head} == {("v", "forward"), ("v", "backward")}
+    assert not any(p.is_head for p in products if p.weight == "w")

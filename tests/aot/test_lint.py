@@ -78,6 +78,23 @@ def test_each_pattern_gets_its_verdict_and_reason() -> None:
 
 
 @needs_compiler
+@pytest.mark.parametrize(("element", "multiple"), [("f8E4M3FN", 16), ("f16", 8)])
+def test_products_are_padded_to_the_multiples_that_decide_what_is_left_wide(element: str, multiple: int) -> None:
+    """What `scalify-fp8-dots` leaves alone because of its size: it takes these multiples for XLA's."""
+    a, b, result = f"tensor<129x67x{element}>", f"tensor<67x131x{element}>", "tensor<129x131xf32>"
+    text = f"""func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({a}, {b}) -> {result}
+      return %c : {result}
+    }}"""
+    with make_context():
+        compiled = compiler.compile_for(ir.Module.parse(text), target("h200")).text
+    rows, contracted, columns = (-(-size // multiple) * multiple for size in (129, 67, 131))
+    (call,) = [line for line in compiled.splitlines() if "__cublas" in line and "custom-call(" in line]
+    assert f"[{rows},{columns}]" in call
+    assert f"{rows},{contracted}]" in compiled
+
+
+@needs_compiler
 def test_every_linear_layer_of_a_training_step_is_an_fp8_gemm_on_hopper() -> None:
     result = run(fp8_step(), "h200")
     linear = [p for p in result.products if p.linear]

@@ -3,6 +3,8 @@
 import collections
 import re
 
+import jax
+import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
@@ -132,6 +134,48 @@ def test_matrix_times_vector_is_left() -> None:
     text = DOT.replace("TYPE", "f32").replace("16x", "1x")
     converted, remarks = convert(text, HEAD_TOO)
     assert "f8" not in converted and "matrix times vector" in remarks[0].message
+
+
+def _step_of_sizes(rows: int, inputs: int, outputs: int) -> str:
+    """A step with one linear layer of these sizes behind which there is a head; names as JAX gives them."""
+
+    def loss(w: jax.Array, v: jax.Array, x: jax.Array) -> jax.Array:
+        return jnp.mean(jax.nn.logsumexp(jnp.tanh(x @ w) @ v, axis=1))
+
+    arguments = jnp.ones((inputs, outputs)), jnp.ones((outputs, 64)), jnp.ones((rows, inputs))
+    return jax.jit(jax.grad(loss, (0, 1, 2))).lower(*arguments).as_text(debug_info=True)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "converted"),
+    [
+        ((64, 64, 64), 3),
+        ((64, 64, 9), 3),
+        ((64, 9, 64), 3),
+        ((64, 64, 8), 0),  # outputs of few columns
+        ((64, 2, 64), 0),  # coordinates
+        ((8, 64, 64), 0),  # few rows
+        ((24, 64, 64), 3),  # 32 rows, where f16 has 24
+        ((24, 24, 24), 0),  # (32 / 24)^3 of the work, more than twice
+    ],
+)
+def test_products_are_left_where_padding_takes_what_fp8_gains(sizes: tuple[int, int, int], converted: int) -> None:
+    text, remarks = convert(_step_of_sizes(*sizes))
+    assert sum(formats(text).values()) == converted
+    assert sum("padding takes what FP8 gains" in r.message for r in remarks if r.detail) == 3 - converted
+    assert sum(formats(convert(_step_of_sizes(*sizes), FP8Dots(small=True))[0]).values()) == 3
+
+
+def test_few_rows_gain_from_weights_that_are_stored_in_fp8() -> None:
+    """Decoding a few sequences: a program without a backward pass reads more weights than activations."""
+
+    def decode(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
+        return jnp.tanh(x @ w) @ v
+
+    for inputs, converted in ((64, 1), (2, 0)):
+        arguments = jnp.ones((4, inputs)), jnp.ones((inputs, 64)), jnp.ones((64, 64))
+        text = jax.jit(decode).lower(*arguments).as_text(debug_info=True)
+        assert sum(formats(convert(text)[0]).values()) == converted
 
 
 def test_f64_products_are_left() -> None:

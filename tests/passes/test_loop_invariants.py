@@ -63,7 +63,7 @@ def _trained(w: Any, x: Any) -> Any:
 
 
 def _converted(function: Callable[..., Any]) -> tuple[str, ir.Module]:
-    arrays = np.zeros((16, 16), np.float16), np.zeros((5, 8, 16), np.float16)
+    arrays = np.zeros((16, 16), np.float16), np.zeros((5, 32, 16), np.float16)
     module = ir.Module.parse(jax.export.export(jax.jit(function))(*arrays).mlir_module(), context=make_context())
     with module.context:
         inline_calls(module)
@@ -89,7 +89,7 @@ def test_a_weight_is_rounded_before_the_loop(function: Callable[..., Any], monke
     monkeypatch.setattr(fp8_dots, "hoist_operands", lambda _: 0)
     inside, before = _converted(function)
     assert _rounded_in_loops(before) > 0
-    arrays = [RNG.standard_normal((16, 16)).astype(np.float16), RNG.standard_normal((5, 8, 16)).astype(np.float16)]
+    arrays = [RNG.standard_normal((16, 16)).astype(np.float16), RNG.standard_normal((5, 32, 16)).astype(np.float16)]
     for got, want in zip(interpret(text, arrays), interpret(inside, arrays), strict=True):
         np.testing.assert_array_equal(got, want)
 
