@@ -16,14 +16,21 @@ _JUDGED = [name for name, row in ROWS.items() if row.precision is not None]
 def tolerance(runs: dict[str, Any], seed: str) -> float | None:
     """How far the final loss of a task may be from f32's on the same seed; None without a f32 run.
 
-    The noise is the largest over the seeds: one difference says little about how large differences are.
+    The noise is the largest over the seeds.
     """
     reference = final_loss(runs, "f32", seed)
     if reference is None:
         return None
-    noises = [abs(found) for found in (gap(runs, "noise", s) for s in runs["f32"]) if found is not None]
-    noise = max(noises, default=0.0)
+    noise = max((found for found in (_noise(runs, s) for s in runs["f32"]) if found is not None), default=0.0)
     return max(ABSOLUTE, RELATIVE * abs(reference), NOISES * noise)
+
+
+def _noise(runs: dict[str, Any], seed: str) -> float | None:
+    """The root mean square of how far f32 comes out when it starts from weights that are changed a little."""
+    run, reference = runs.get("noise", {}).get(seed), final_loss(runs, "f32", seed)
+    if not run or run["failure"] or reference is None:
+        return None
+    return float(np.sqrt(np.mean(np.square(np.subtract(run.get("final_losses", [run["final_loss"]]), reference)))))
 
 
 def table(record: dict[str, Any]) -> str:
@@ -102,6 +109,9 @@ def cell(runs: dict[str, Any], row: str) -> str:
         if worst["kind"] == "not finite":
             return f"**NaN, {worst['step']}**"
         return f"**{worst['kind']}**"
+    if row == "noise":
+        noises = [found for found in (_noise(runs, seed) for seed in seeds) if found is not None]
+        return f"{max(noises):.3f}" if noises else ""
     gaps = {seed: gap(runs, row, seed) for seed in seeds}
     known = [distance for distance in gaps.values() if distance is not None]
     if not known:
@@ -109,7 +119,7 @@ def cell(runs: dict[str, Any], row: str) -> str:
     text = f"{np.mean(known):+.3f}"
     limits = {seed: tolerance(runs, seed) for seed in seeds}
     bad = any(distance is not None and abs(distance) > (limits[seed] or 0) for seed, distance in gaps.items())
-    return f"**{text}**" if bad and row != "noise" else text
+    return f"**{text}**" if bad else text
 
 
 def final_loss(runs: dict[str, Any], row: str, seed: str) -> float | None:

@@ -25,6 +25,8 @@ from scalify_hlo.errors import ScalifyError
 
 # How far the noise row's first state is from f32's, relative: what rounding to f16 once does, 2^-11.
 NOISE = 5e-4
+# How many such states the noise is the root mean square of: where training has several ends, one says little.
+DRAWS = 8
 # XLA:CPU may not keep f16 values in f32; most of its optimisations would take longer than the steps they speed up.
 COMPILER_OPTIONS: Any = {"xla_allow_excess_precision": False, "xla_backend_optimization_level": 0}
 
@@ -64,31 +66,38 @@ class Training:
         """Train from a seed; a record for JSON, which says what failed where something did."""
         start = time.perf_counter()
         losses: list[float] = []
+        ends: list[float] = []
         failure: Any = None
         try:
             if seed not in self._problems:
                 self._problems[seed] = self._task.make(seed)
-            failure = self._train(ROWS[row], seed, steps, losses)
+            for draw in range(DRAWS if ROWS[row].noise else 1):
+                losses = []
+                failure = self._train(ROWS[row], seed, steps, losses, draw)
+                if failure:
+                    break
+                ends.append(_end(losses, steps))
         except ScalifyError as error:
             failure = {"kind": "refused", "message": str(error).splitlines()[0]}
         except Exception as error:  # noqa: BLE001 - whatever went wrong is the result
             message = str(error).strip().splitlines() or [""]
             failure = {"kind": "error", "message": f"{type(error).__name__}: {message[0]}", "step": len(losses) + 1}
-        last = losses[-max(1, min(20, steps // 5)) :]
         return {
             "row": row,
             "seed": seed,
             "first_loss": losses[0] if losses else None,
-            "final_loss": None if failure else float(np.mean(last)),
+            "final_loss": None if failure else ends[0],
+            **({"final_losses": ends} if ROWS[row].noise else {}),
             "failure": failure,
             "seconds": round(time.perf_counter() - start, 1),
         }
 
-    def _train(self, row: Row, seed: int, steps: int, losses: list[float]) -> Any:
+    def _train(self, row: Row, seed: int, steps: int, losses: list[float], draw: int) -> Any:
         problem = self._problems[seed]
         state = _given(row, problem.state)
         if row.noise:
-            state = jax.tree.map(functools.partial(_perturbed, np.random.default_rng((seed, 99))), state)
+            generator = np.random.default_rng((seed, 99, draw) if draw else (seed, 99))
+            state = jax.tree.map(functools.partial(_perturbed, generator), state)
         step: Any = problem.step
         if row.precision is not None:
             step = scalify_hlo.scalify(step, precision=row.precision)
@@ -103,6 +112,11 @@ class Training:
                 return {"kind": "not finite", "step": i + 1}
             losses.append(value)
         return None
+
+
+def _end(losses: list[float], steps: int) -> float:
+    """The mean of a run's last losses: 20, or a fifth of the steps."""
+    return float(np.mean(losses[-max(1, min(20, steps // 5)) :]))
 
 
 def _given(row: Row, tree: Tree) -> Tree:

@@ -73,8 +73,10 @@ def test_the_table_shows_what_is_wrong() -> None:
         "fp8": {"0": of(None, kind="refused", message="no state")},
     }
     assert zoo_report.tolerance(runs, "1") == pytest.approx(0.03)  # three times the noise of the other seed
+    drawn = {**runs, "noise": {"0": {**of(1.01), "final_losses": [1.01, 1.0, 0.93, 1.05]}}}
+    assert zoo_report.tolerance(drawn, "1") == pytest.approx(3 * np.sqrt((0.01**2 + 0.07**2 + 0.05**2) / 4))
     record = {"runs": {"vae": runs}}
     row = zoo_report.table(record).splitlines()[-1]
-    assert row.endswith("| 1.500 | +0.005 | **NaN, 3** |  | +0.014 | **+0.025** |  | **refused** |  |")
+    assert row.endswith("| 1.500 | 0.010 | **NaN, 3** |  | +0.014 | **+0.025** |  | **refused** |  |")
     text = zoo_report.summary(record)
     assert "| tuned on | 5 | 3 | 4 | 0 | 1 | 0 |" in text and "- `vae` (fp8): refused: no state" in text
