@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import algorithm_1, frontend_calls, gpt2_f16_training, gpt2_scaling
+from benchmarks import algorithm_1, cpu_cost, frontend_calls, gpt2_f16_training, gpt2_scaling
 from benchmarks.records import read_json, write_json
 from examples import demo, text
 from examples.operation_count import count_operations
@@ -53,6 +53,22 @@ def test_scaling_benchmark_measures_and_compares() -> None:
     assert row.operations_rewritten > row.operations_original > row.scale_operations > 0
     assert set(row.ratios()) == set(gpt2_scaling.TARGETS)
     assert gpt2_scaling.table([row]).count("\n") == 2
+
+
+def test_cpu_benchmark_measures_a_program_before_and_after() -> None:
+    class Program:
+        def mlir_text(self) -> str:
+            return SCALARS
+
+        def inputs(self) -> list[np.ndarray]:
+            return [np.ones(4, np.float32), np.float32(3)]
+
+    row = cpu_cost.measured(Program(), compilations=1)
+    assert set(row) == {"original", "rewritten"} and all(
+        number > 0 for each in row.values() for number in each.values()
+    )
+    assert set(cpu_cost.ratios(row)) == set(cpu_cost.TARGETS)
+    assert cpu_cost.table({"sum": row}).count("\n") == 4
 
 
 def test_scaling_benchmark_refuses_what_is_no_list_of_depths() -> None:
