@@ -4,13 +4,13 @@ Each step is compiled ahead of time as its author wrote it, in f32 and in bf16, 
 collectives of the optimised programs are counted, with bytes per device and step. f32 is compared with the original in
 f32, fp16 and fp8 with the step that its author cast to bf16. The encoder-decoder, the ViT and the state-space model
 were written for this table and nothing was tuned on them. It takes minutes for each program; those that were not
-measured again keep their numbers, each with the commit that it is of.
+measured again keep their numbers, each with the commit that it is of, and so do the originals with `--presets`.
 """
 
 import dataclasses
 import pathlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -100,11 +100,12 @@ def traffic(text: str, preset: str | None = None) -> Traffic:
     return Traffic(dict(sorted(moved.items())), elements, numbers)
 
 
-def measured(text: Text) -> dict[str, dict[str, Any]]:
-    """The traffic of a step in every form of it."""
-    texts = {"f32": text(jnp.float32), "bf16": text(jnp.bfloat16)}
-    found = {f"original {dtype}": dataclasses.asdict(traffic(own)) for dtype, own in texts.items()}
-    for preset in PRESETS:
+def measured(text: Text, presets: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+    """The traffic of a step in every form of it, or as some presets rewrite it."""
+    texts = {"f32": text(jnp.float32)} | ({} if presets else {"bf16": text(jnp.bfloat16)})
+    originals = {} if presets else texts
+    found = {f"original {dtype}": dataclasses.asdict(traffic(own)) for dtype, own in originals.items()}
+    for preset in presets or PRESETS:
         try:
             found[preset] = dataclasses.asdict(traffic(texts["f32"], preset))
         except ScalifyError as error:
@@ -159,9 +160,10 @@ def _cells(name: str, row: dict[str, Any]) -> Iterator[str]:
 
 @click.command(help=__doc__)
 @click.option("--only", multiple=True, help="Programs whose name contains this; others keep what was measured before.")
+@click.option("--presets", default="", help="Measure these alone, such as fp16,fp8; the others keep their numbers.")
 @click.option("--show", is_flag=True, help="Print the table of what was measured before, and measure nothing.")
 @click.option("--out", type=click.Path(path_type=pathlib.Path), default=OUT, show_default=True)
-def main(only: tuple[str, ...], show: bool, out: pathlib.Path) -> None:
+def main(only: tuple[str, ...], presets: str, show: bool, out: pathlib.Path) -> None:
     before = read_json(out) or {"programs": {}}
     rows: dict[str, Any] = before["programs"]
     every = programs()
@@ -169,7 +171,9 @@ def main(only: tuple[str, ...], show: bool, out: pathlib.Path) -> None:
         check_available()
         for name, text in every.items():
             if not only or any(each in name for each in only):
-                rows[name] = {**measured(text), "commit": commit()}
+                chosen = [each for each in PRESETS if each in presets.split(",")] if name in rows else []
+                of = f"{rows[name]['commit'].partition(',')[0]}, {' '.join(chosen)} {commit()}" if chosen else commit()
+                rows[name] = {**(rows[name] if chosen else {}), **measured(text, chosen), "commit": of}
                 print(table({name: rows[name]}).splitlines()[-1], flush=True)
                 rows = {each: rows[each] for each in every if each in rows}
                 write_json(out, {"environment": environment(), "programs": rows})

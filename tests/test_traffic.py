@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks import traffic
 from benchmarks.records import read_json
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 
 DOCS = pathlib.Path(__file__).parents[1] / "docs" / "sharding.md"
 NONE = {"moved": {}, "elements": 0, "numbers": 0}
@@ -30,6 +32,16 @@ def test_programs_are_for_eight_devices_in_the_type_that_is_asked_for(name: str)
         assert "mhlo.num_partitions = 8" in lowered
         assert ("bf16" in lowered) == (element == "bf16")
         assert "sdy.sharding_constraint" in lowered or "sdy.manual_computation" in lowered
+
+
+def test_gradients_of_one_layer_under_scan_are_summed_as_they_are_rounded() -> None:
+    """XLA writes a loop of one iteration out before it finds layouts: attention's output is cut along the batch."""
+    with make_context():
+        module = ir.Module.parse(traffic.programs()["decoder under scan, ZeRO-3"](jnp.float32))
+        precision_pipeline("fp16").run(module, [])
+        lines = str(module).splitlines()
+    gradients = [i for i, line in enumerate(lines) if "contracting_dims = [0, 1] x [0, 1]" in line]
+    assert len(gradients) == 7 and all("unreduced" in lines[i + 1] for i in gradients)
 
 
 def test_what_is_beyond_a_limit_is_bold_and_what_is_refused_is_told() -> None:

@@ -16,12 +16,13 @@ from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
 from scalify_hlo.module.dead_code import erase_dead
-from scalify_hlo.module.propagation import Axes, propagate
+from scalify_hlo.module.propagation import Axes, Propagated, propagate
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.device_sums import BYTES
-from scalify_hlo.passes.gathered_parameters import Gathered, GatheredParameters, state_of
+from scalify_hlo.passes.gathered_parameters import GatheredParameters, state_of
+from scalify_hlo.passes.narrow_collectives import round_before_collectives
 from scalify_hlo.types import tensor_info
 
 _CONVERT, _GATHER = "stablehlo.convert", "stablehlo.gather"
@@ -46,30 +47,31 @@ class NarrowGathers(Pass):
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Moves conversions in place."""
         with module.context, ir.Location.unknown(module.context):
+            count = round_before_collectives(module, self.gathers)
             takes = [op for op in walk(module.operation) if op.name in _TAKES]
             known = propagate(module) if takes or self.parameters else None
-            if known is None:
-                return
-            fold_layouts(module)
-            parameters = state_of(module, STATE) if self.parameters else []
-            count = 0
-            for op in takes:
-                narrow = self._rounded_to(op, parameters)
-                layout = known.layouts.get(op.results[0])
-                if narrow and layout is not None and _is_gathered(op, layout.operands[0], layout.results[0]):
-                    count += 1
-                    _round_before(op, narrow)
-            found: list[Gathered] = []
-            if parameters:
-                gathered = GatheredParameters(parameters, known, self.parameters)
-                gathered.round_before()
-                found = gathered.found
-            unfold_layouts(module)
-            count += len(found)
-            if found:
-                erase_dead(module)
+            if known is not None:
+                count += self._round(module, takes, known)
         if count:
             remarks.append(Diagnostic(f"{self.name}: {count} values rounded before they are gathered", "", "remark"))
+
+    def _round(self, module: ir.Module, takes: list[ir.Operation], known: Propagated) -> int:
+        """Round what the partitioner gathers; returns how many values."""
+        fold_layouts(module)
+        parameters = state_of(module, STATE) if self.parameters else []
+        count = 0
+        for op in takes:
+            narrow = self._rounded_to(op, parameters)
+            layout = known.layouts.get(op.results[0])
+            if narrow and layout is not None and _is_gathered(op, layout.operands[0], layout.results[0]):
+                count += 1
+                _round_before(op, narrow)
+        gathered = GatheredParameters(parameters, known, self.parameters)
+        gathered.round_before()
+        unfold_layouts(module)
+        if gathered.found:
+            erase_dead(module)
+        return count + len(gathered.found)
 
     def _rounded_to(self, op: ir.Operation, parameters: list[ir.Value]) -> str:
         """The one narrower float type that a taken value is rounded to by all that read it, or by some where rows of a
