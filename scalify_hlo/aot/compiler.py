@@ -20,6 +20,7 @@ import numpy as np
 
 from scalify_hlo.aot.targets import Target
 from scalify_hlo.bindings import gpu_compile_only_devices, ir, xla_client
+from scalify_hlo.engine.preconditions import mesh_errors
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.memory import Memory
 
@@ -61,11 +62,13 @@ def compile_for(module: ir.Module, target: Target, *, gemm: Gemm = "cublas") -> 
     """Compile `module` (left unchanged) for a GPU of kind `target`, or as many as it is partitioned over.
 
     Raises ScalifyError where the extra is missing, the target cannot be compiled for, the module wants several
-    replicas, or XLA refuses it.
+    replicas or has a mesh of another size, or XLA refuses it.
     """
     if not target.can_compile:
         raise ScalifyError(f"there is no ahead-of-time compiler for {target.description}: XLA's plugin is NVIDIA's")
     count = _partitions(module)
+    if errors := mesh_errors(module):
+        raise ScalifyError(errors)
     devices = tuple(_devices(target, count))
     client = xla_client()
     options = client.CompileOptions()
@@ -80,7 +83,8 @@ def compile_for(module: ir.Module, target: Target, *, gemm: Gemm = "cublas") -> 
     try:
         executable = devices[0].client.compile(module, client.DeviceList(devices), options)
     except Exception as error:  # jaxlib raises RuntimeError subclasses that differ between versions
-        raise ScalifyError(f"XLA does not compile the module for {target.description}: {error}") from error
+        reason = str(error).splitlines()[0]
+        raise ScalifyError(f"XLA does not compile the module for {target.description}: {reason}") from error
     seconds = time.perf_counter() - start
     memory = Memory.of(executable)
     text = "\n".join(hlo.to_string() for hlo in executable.hlo_modules())

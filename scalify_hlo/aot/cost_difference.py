@@ -116,7 +116,7 @@ def mark_operations(module: ir.Module) -> list[str]:
     """Give each operation its number, and return where each comes from."""
     sources: list[str] = []
     for op in operations(module):
-        if op.name in ("func.func", "builtin.module"):
+        if op.name in ("func.func", "builtin.module", "sdy.mesh"):
             continue
         location = op.location
         sources.append(describe_location(location))

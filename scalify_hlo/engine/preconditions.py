@@ -4,14 +4,17 @@
   a table says the kind of each that is read here.
 - Functions may not call themselves, directly or through others: StableHLO has no recursion, and XLA inlines calls.
 - A function that is called has a body, and a marker the operands and results of its meaning.
+- A mesh has as many devices as the module is partitioned over: Shardy does not check it, and XLA names no place.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scalify_hlo.analysis.calls import callee_name
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.module.manual import mesh_sizes
 
 _NUMBER, _TEXT, _NUMBERS = "an integer", "a string", "an array of i64"
 _KINDS: dict[str, type[ir.Attribute]] = {
@@ -19,7 +22,8 @@ _KINDS: dict[str, type[ir.Attribute]] = {
     _TEXT: ir.StringAttr,
     _NUMBERS: ir.DenseI64ArrayAttr,
 }
-_OF_MODULES = {"mhlo.num_partitions": _NUMBER, "mhlo.num_replicas": _NUMBER}
+_PARTITIONS = "mhlo.num_partitions"
+_OF_MODULES = {_PARTITIONS: _NUMBER, "mhlo.num_replicas": _NUMBER}
 _OF_FUNCTIONS = {"scalify.composite": _TEXT, "scalify.plain_results": _NUMBER}
 _OF_VALUES = {
     "jax.result_info": _TEXT,
@@ -40,6 +44,7 @@ def check_preconditions(module: ir.Module) -> None:
     errors: list[Diagnostic] = []
     top = module.operation
     _check_kinds("the module", top.attributes, _OF_MODULES, top.location, errors)
+    errors += mesh_errors(module)
     functions: dict[str, ir.Operation] = {}
     for op in module.body.operations:
         if op.operation.name == "func.func":
@@ -56,6 +61,25 @@ def check_preconditions(module: ir.Module) -> None:
     errors += _recursion(calls)
     if errors:
         raise ScalifyError(errors)
+
+
+def mesh_errors(module: ir.Module) -> list[Diagnostic]:
+    """One for each mesh of another number of devices than the module is partitioned over, if it says how many."""
+    found: list[Diagnostic] = []
+    attributes = module.operation.attributes
+    count: int = 1
+    if _PARTITIONS in attributes and isinstance(attributes[_PARTITIONS], ir.IntegerAttr):
+        count = ir.IntegerAttr(attributes[_PARTITIONS]).value
+    for op in module.body.operations if count > 1 else ():
+        if op.operation.name == "sdy.mesh":
+            sizes = mesh_sizes(module.operation, op.attributes["mesh"])
+            devices = math.prod(sizes.values())
+            if sizes and devices != count:
+                axes = ", ".join(f'"{axis}"={size}' for axis, size in sizes.items())
+                message = f"mesh <[{axes}]> has {devices} devices, and the module is for {count} ({_PARTITIONS}): "
+                message += "give it a mesh of as many, or the module the number of the mesh"
+                found.append(Diagnostic(message, describe_location(op.location)))
+    return found
 
 
 def _check_function(name: str, function: ir.Operation, errors: list[Diagnostic]) -> None:

@@ -166,6 +166,11 @@ def test_a_plugin_of_another_version_is_one_line(monkeypatch: pytest.MonkeyPatch
     ("gpu", "text", "message"),
     [
         ("mi300x", patterns_text(), "no ahead-of-time compiler for AMD Instinct MI300X"),
+        (
+            "h200",
+            f'module attributes {{mhlo.num_partitions = 8 : i32}} {{ sdy.mesh @m = <["a"=4]> {patterns_text()} }}',
+            "has 4 devices, and the module is for 8",
+        ),
         ("h200", f"module attributes {{mhlo.num_replicas = 4 : i32}} {{ {patterns_text()} }}", "wants 4 replicas"),
     ],
 )

@@ -33,6 +33,12 @@ REFUSED = {
     "result info": (IDENTITY.replace(" tensor<2xf32> {\n", " (tensor<2xf32> {jax.result_info = 5 : i32}) {\n"), "1:1",
                     "attribute 'jax.result_info' of result 0 of @main is 5 : i32"),
     "partitions": ('module attributes {mhlo.num_partitions = "x"} {\n' + IDENTITY + "}\n", "1:1", "of the module"),
+    "mesh of another size": (
+        'module attributes {mhlo.num_partitions = 8 : i32} {\n  sdy.mesh @mesh = <["a"=2, "b"=2]>\n}', "2:3",
+        'mesh <["a"=2, "b"=2]> has 4 devices, and the module is for 8',
+    ),
+    "axis of no mesh": ('sdy.mesh @mesh = <["a"=2]>\n' + argument('sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>'),
+                        "2:1", 'unknown axis name: "b"'),
     "marker": ('func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n'
                '  %0 = stablehlo.composite "scalify.get_data_and_scale" %a {decomposition = @f}\n'
                "    : (tensor<2xf32>) -> tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n"
