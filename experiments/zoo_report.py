@@ -1,5 +1,6 @@
 """The zoo's results as a Markdown table, and how many of the runs are as near to f32 as they should be."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ def _noise(runs: dict[str, Any], seed: str) -> float | None:
     run, reference = runs.get("noise", {}).get(seed), final_loss(runs, "f32", seed)
     if not run or run["failure"] or reference is None:
         return None
-    return float(np.sqrt(np.mean(np.square(np.subtract(run.get("final_losses", [run["final_loss"]]), reference)))))
+    ends: list[float] = run.get("final_losses", [run["final_loss"]])
+    return math.sqrt(sum((end - reference) ** 2 for end in ends) / len(ends))
 
 
 def table(record: dict[str, Any]) -> str:

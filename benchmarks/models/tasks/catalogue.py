@@ -52,6 +52,10 @@ TASKS: dict[str, Task] = {
     "sines": Task("network of sines, 2nd derivatives", "flax.linen", "Adam, schedule", "sine_network"),
     "alignment": Task("speech, alignment by CTC", "flax.linen", "Adam", "speech_alignment"),
     "operator": Task("Fourier neural operator", "jax", "Adam", "fourier_operator"),
+    "forecasting": Task("temporal convolutions, quantiles", "flax.nnx", "AdamW, one cycle", "forecasting"),
+    "biased-attention": Task(
+        "decoder, ALiBi, grouped queries, z-loss", "equinox", "AdamW in MultiSteps, warm-up", "biased_attention"
+    ),
     "recommender": Task("recommender, embedding tables", "jax", "Adagrad, RMSprop", "recommender", held_out=True),
     "gan": Task("GAN", "equinox", "two Adams", "adversarial", held_out=True),
     "lora": Task("LoRA, frozen weights", "jax", "AdamW, schedule", "low_rank_adaptation", held_out=True),
@@ -69,6 +73,10 @@ TASKS: dict[str, Task] = {
     "labelling": Task("sequence labels, random field", "jax", "AdamW", "sequence_labelling", held_out=True),
     "equilibrium": Task("deep equilibrium, while loops", "jax", "Nesterov momentum", "equilibrium", held_out=True),
     "score": Task("denoising score matching", "haiku", "Adam", "score_matching", held_out=True),
+    "automaton": Task("neural cellular automaton", "jax", "Adam, clipping", "cellular_automaton", held_out=True),
+    "distillation": Task(
+        "mixer, two views, averaged target", "flax.linen", "LAMB, accumulation", "self_distillation", held_out=True
+    ),
     "counts": Task("counts, negative binomial", "jax", "Adam", "count_regression", held_out=True),
 }  # fmt: skip
 
