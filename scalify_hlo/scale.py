@@ -93,7 +93,10 @@ class Scale:
     @property
     def is_scalar(self) -> bool:
         """Rank 0: one number for the whole tensor."""
-        return all(not symbol.shape for symbol, _ in self.factors)
+        for symbol, _ in self.factors:  # noqa: SIM110
+            if symbol.shape:
+                return False
+        return True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -108,7 +111,10 @@ class Scale:
     @property
     def depth(self) -> int:
         """Depth of the innermost region that this scale depends on."""
-        return max((symbol.depth for symbol, _ in self.factors), default=0)
+        depth = 0
+        for symbol, _ in self.factors:
+            depth = max(depth, symbol.depth)
+        return depth
 
     @property
     def degree(self) -> int:

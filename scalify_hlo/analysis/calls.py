@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from scalify_hlo.bindings import ir
 
-_CALLEE_ATTRIBUTE = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+# Operations that call a function, and the attribute that names it.
+CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 
 
 def callee_name(op: ir.Operation) -> str | None:
     """The function that an operation calls: `func.call`'s callee or a composite's decomposition."""
-    attribute = _CALLEE_ATTRIBUTE.get(op.name)
+    attribute = CALLS.get(op.name)
     if attribute is None or attribute not in op.attributes:
         return None
     return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
@@ -76,7 +77,7 @@ class CallGraph:
         # Of one function alone there are no calls.
         for function in self.functions.values() if len(self.functions) > 1 else ():
             for op in walk(function):
-                callee = callee_name(op) if op.name in _CALLEE_ATTRIBUTE else None
+                callee = callee_name(op) if op.name in CALLS else None
                 if callee in self.functions:
                     self.sites.setdefault(callee, []).append(op)
         self._block_owner = {self.body(name): name for name in self.functions}

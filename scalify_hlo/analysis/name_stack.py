@@ -51,9 +51,12 @@ class NameStacks:
     def __init__(self, calls: CallGraph):
         self._calls = calls
         self._prefixes: dict[str, str] = {}
+        self._directions: dict[str, Direction] = {}  # of full names: operations of one layer share theirs
 
     def full_name(self, op: ir.Operation) -> str:
         """Name stack from the outermost function, by way of the first call where a function has several."""
+        if not self._calls.sites:
+            return own_name(op)
         function = self._calls.enclosing_function(op)
         prefix = self._prefix(function) if function is not None else ""
         name = own_name(op)
@@ -61,7 +64,11 @@ class NameStacks:
 
     def direction(self, op: ir.Operation) -> Direction:
         """Forward or backward side of differentiation; see the module's docstring."""
-        return direction_of(self.full_name(op))
+        name = self.full_name(op) if self._calls.sites else own_name(op)
+        found = self._directions.get(name)
+        if found is None:
+            found = self._directions[name] = direction_of(name)
+        return found
 
     def tells_derivatives(self, op: ir.Operation) -> bool:
         """Whether the operation has a name, given by JAX when it traced the function, that has every derivative in it.

@@ -4,12 +4,12 @@ A conversion of one argument to f16 says nothing of an f32 computation on others
 values that they compute with; those of a part without narrow values are marked.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from scalify_hlo.analysis.calls import callee_name, is_used, terminator, walk
+from scalify_hlo.analysis.calls import CALLS, callee_name, is_used, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.manual import MANUAL
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import TensorInfo, tensor_info
 
 # On operations that no narrow value has to do with, in a module that has some.
 WIDE = "scalify.wide"
@@ -19,12 +19,25 @@ _EACH_ITS_OWN = ("stablehlo.optimization_barrier",)
 
 
 class _Parts:
-    """Sets of values, joined one by one."""
+    """Sets of float values, joined one by one."""
 
     def __init__(self) -> None:
         self._constant: set[ir.Value] = set()
         self._parent: dict[ir.Value, ir.Value] = {}
         self._narrow: set[ir.Value] = set()
+        self._infos: dict[ir.Value, TensorInfo] = {}
+
+    def floats(self, values: Iterable[ir.Value]) -> list[ir.Value]:
+        """Those of some values that have a scale."""
+        infos = self._infos
+        found: list[ir.Value] = []
+        for value in values:
+            info = infos.get(value)
+            if info is None:
+                info = infos[value] = tensor_info(value.type)
+            if info.carries_scale:
+                found.append(value)
+        return found
 
     def root(self, value: ir.Value) -> ir.Value:
         """The value that stands for the set."""
@@ -38,24 +51,30 @@ class _Parts:
 
     def leave_out(self, op: ir.Operation) -> None:
         """Constants, positions and what is made of them alone join nothing: programs share them."""
-        if op.name in _CONSTANTS or (len(op.operands) and all(v in self._constant for v in op.operands)):
+        if op.name in _CONSTANTS or (len(op.operands) and self._constant.issuperset(op.operands)):
             self._constant.update(op.results)
 
     def join(self, values: Sequence[ir.Value]) -> None:
         """Put float values in one set; others count for nothing."""
-        floats = [v for v in values if tensor_info(v.type).carries_scale and v not in self._constant]
-        for value in floats:
-            first, root = self.root(floats[0]), self.root(value)
+        first: ir.Value | None = None
+        for value in self.floats(values):
+            if value in self._constant:
+                continue
+            root = self.root(value)
+            first = root if first is None else first
             if root != first:
                 self._parent[root] = first
                 if root in self._narrow:
                     self._narrow.add(first)
-            if tensor_info(value.type).is_narrow:
+            if self._infos[value].is_narrow:
                 self._narrow.add(first)
 
     def is_narrow(self, values: Sequence[ir.Value]) -> bool:
         """Whether a set that one of the values is in has narrow ones."""
-        return any(self.root(value) in self._narrow for value in values)
+        for value in values:  # noqa: SIM110
+            if self.root(value) in self._narrow:
+                return True
+        return False
 
 
 def mark_wide(module: ir.Module) -> bool:
@@ -70,7 +89,7 @@ def mark_wide(module: ir.Module) -> bool:
             parts.join(group)
     found = False
     for op in operations:
-        values = [v for v in [*op.operands, *op.results] if tensor_info(v.type).carries_scale]
+        values = parts.floats([*op.operands, *op.results])
         if values and not parts.is_narrow(values):
             op.attributes[WIDE] = ir.UnitAttr.get()
             found = True
@@ -92,7 +111,7 @@ def _is_used(op: ir.Operation) -> bool:
 def _groups(op: ir.Operation, functions: dict[str, ir.Operation]) -> Iterator[list[ir.Value]]:
     """The values of an operation that are computed from one another."""
     operands, results = list(op.operands), list(op.results)
-    function = functions.get(callee_name(op) or "")
+    function = functions.get(callee_name(op) or "") if op.name in CALLS else None
     if function is not None:
         block = function.regions[0].blocks[0]
         yield from map(list, zip(operands, block.arguments, strict=False))
@@ -111,5 +130,7 @@ def _groups(op: ir.Operation, functions: dict[str, ir.Operation]) -> Iterator[li
     elif op.name in _EACH_ITS_OWN:
         yield from map(list, zip(operands, results, strict=True))
     elif results:
-        arguments = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
-        yield [*operands, *results, *arguments]
+        for region in op.regions:
+            for block in region.blocks:
+                operands += block.arguments
+        yield operands + results

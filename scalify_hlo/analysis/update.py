@@ -54,13 +54,18 @@ class UpdateRegion:
     exact: set[int] = dataclasses.field(default_factory=set[int])
 
 
-def find_update(module: ir.Module, main: str) -> UpdateRegion:
-    """The update region of the function `main`; empty where the module has no backward pass."""
+def find_update(module: ir.Module, main: str, *, exact: bool = False) -> UpdateRegion:
+    """The update region of the function `main`; empty where the module has no backward pass.
+
+    exact: look for the state that a narrow type would spoil too.
+    """
     calls = CallGraph(module)
     finder = _Finder(calls, main)
     if not finder.has_backward_pass(module):
         return UpdateRegion(trains=False)
     region = finder.region()
+    if exact:
+        region.exact = finder.exact(region)
     # By the pattern of products alone, attention looks like a backward pass: scores and mixing share an operand.
     region.trains = bool(region.state) or finder.trains_by_name
     return region
@@ -101,12 +106,16 @@ class _Finder:
         for index in region.state:
             kind = region.parameters if self._is_read_outside(index, region.values) else region.moments
             kind.add(index)
+        return region
+
+    def exact(self, region: UpdateRegion) -> set[int]:
+        """The state of a region that a narrow type would spoil."""
+        arguments = {self.body.arguments[index] for index in region.state}
         body = [op.operation for op in self.body.operations if self._is_outside(op.operation)]
         pairs = {self.body.arguments[index]: self.results[result] for index, result in region.state.items()}
         returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
         exact = cancelling(self.forms, arguments | returned, body) | slow_averages(self.forms, pairs)
-        region.exact = {index for index in region.state if self.body.arguments[index] in exact}
-        return region
+        return {index for index in region.state if self.body.arguments[index] in exact}
 
     # --- state ------------------------------------------------------------------------------------------------
 

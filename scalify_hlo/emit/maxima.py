@@ -6,20 +6,20 @@ from typing import Any
 from scalify_hlo.scale import ONE, Scale, Symbol
 
 # Factors, and the largest power of two beside them: of each scale that a maximum is taken of.
-Leaves = tuple[tuple[tuple[tuple[Symbol, int], ...], float], ...]
+Leaves = dict[tuple[tuple[Symbol, int], ...], float]
 
 
 def normal_form(scales: Iterable[Scale]) -> Leaves:
-    """The scales that may be the largest, in an order of their own; not empty unless there are none.
+    """The scales that may be the largest; not empty unless there are none.
 
     # max(a, max(b, c)) = max(max(a, b), max(a, c))
     """
-    found: dict[tuple[tuple[Symbol, int], ...], float] = {}
+    found: Leaves = {}
     for scale in scales:
         known = found.get(scale.factors)
         if known is None or known < scale.exponent:
             found[scale.factors] = scale.exponent
-    return tuple([(factors, found[factors]) for factors in sorted(found, key=_numbers, reverse=True)])
+    return found
 
 
 def covers(scale: Scale, other: Scale) -> bool:
@@ -53,9 +53,4 @@ def power_product(symbols: Sequence[Symbol]) -> Scale:
 
 def order(scale: Scale) -> tuple[Any, ...]:
     """Simple ones first, then older ones."""
-    return len(scale.factors), _numbers(scale.factors), scale.exponent
-
-
-def _numbers(factors: Iterable[tuple[Symbol, int]]) -> list[tuple[int, int]]:
-    """What products are ordered by: the same in every run."""
-    return [(symbol.index, power) for symbol, power in factors]
+    return len(scale.factors), [(symbol.index, power) for symbol, power in scale.factors], scale.exponent

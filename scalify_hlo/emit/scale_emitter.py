@@ -37,11 +37,6 @@ _MOST_LEAVES = 16
 _BEYOND = 300
 
 
-def _depth(scales: Sequence[Scale]) -> int:
-    """Depth of the innermost region that some of the scales depends on."""
-    return max([symbol.depth for scale in scales for symbol, _ in scale.factors], default=0)
-
-
 class NeedsScaleError(Exception):
     """A rule asked for the run-time value of a scale that has none (see scalify_hlo.rules.bodies.open_scale)."""
 
@@ -57,6 +52,7 @@ class ScaleEmitter(OperationEmitter):
         self._symbols = 0
         # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
         self._members: dict[Any, list[Scale]] = {}
+        self._leaf_members: dict[Any, list[Scale]] = {}  # factors -> what `members` says of them
         self._maxima: dict[Any, list[Scale]] = {}  # factors of the maximum -> the scales that it was taken of
         # Minima taken: factors of the minimum -> the scales that it is no larger than.
         self._bounds: dict[Any, list[Scale]] = {}
@@ -137,7 +133,7 @@ class ScaleEmitter(OperationEmitter):
             return found
         with self.hoisted(scope):
             result = self._emit_scale(scale)
-        scope.cache[scale] = result
+        scope.cache["value", scale.exponent, scale.factors] = result
         return result
 
     def is_emitted(self, scale: Scale) -> bool:
@@ -155,9 +151,11 @@ class ScaleEmitter(OperationEmitter):
     def _cached(self, scale: Scale) -> tuple[ir.Value | None, Scope]:
         """The value of a scale if some visible scope has it, else the outermost scope that can."""
         scope = self.scope
+        key = ("value", scale.exponent, scale.factors)
         while True:
-            if scale in scope.cache:
-                return scope.cache[scale], scope
+            found = scope.cache.get(key)
+            if found is not None:
+                return found, scope
             if scope.parent is None or scope.isolated or scope.depth <= scale.depth:
                 return None, scope
             scope = scope.parent
@@ -323,15 +321,15 @@ class ScaleEmitter(OperationEmitter):
         if key is None:
             return self.emitted_extremum(name, shifted).shifted(base)
         # The same number from other maxima of the same scales: max(a, max(b, c)) = max(max(a, b), max(a, c)).
-        own = key[0][1]
-        key = ("leaves", *((factors, exponent - own) for factors, exponent in key))
+        own = max(key.values())
+        key = ("leaves", frozenset([(factors, exponent - own) for factors, exponent in key.items()]))
         scope: Scope | None = self.scope
         while scope is not None and key not in scope.cache:
             scope = None if scope.isolated else scope.parent
         if scope is not None:
             return scope.cache[key].shifted(own)
         found = self.emitted_extremum(name, shifted).shifted(base)
-        scope = self._scope_of(_depth(distinct))
+        scope = self._scope_of(max([scale.depth for scale in distinct]))
         scope.cache[key] = found.shifted(-own)
         return found
 
@@ -347,9 +345,13 @@ class ScaleEmitter(OperationEmitter):
 
     def emitted_extremum(self, name: str, distinct: list[Scale]) -> Scale:
         """The maximum or minimum of unlike scales as one symbol, with all their powers of two in it."""
-        key = (name, *distinct)
-        scope = self._scope_of(_depth(distinct), key)
-        if key not in scope.cache:
+        depth = 0
+        for scale in distinct:
+            depth = max(depth, scale.depth)
+        key = (name, *[(scale.exponent, scale.factors) for scale in distinct])
+        scope = self._scope_of(depth, key)
+        found = scope.cache.get(key)
+        if found is None:
             positive = [scale.least >= SMALLEST_EXPONENT for scale in distinct]
             with self.hoisted(scope):
                 values = [
@@ -366,7 +368,7 @@ class ScaleEmitter(OperationEmitter):
             safe = name == "maximum" or all(positive)
             trials, most = [scale.trials for scale in distinct], [scale.most for scale in distinct]
             if name == "maximum":
-                least = max(SMALLEST_EXPONENT, *(scale.least for scale in distinct))
+                least = max(SMALLEST_EXPONENT, *[scale.least for scale in distinct])
                 found = self.as_scale(result, positive=safe, depth=scope.depth, least=least, trials=largest(trials),
                                       most=max(most))  # fmt: skip
                 self._maxima[found.factors] = distinct
@@ -380,7 +382,7 @@ class ScaleEmitter(OperationEmitter):
                 for member in known.get(scale.factors, ()):
                     members.append(member.shifted(scale.exponent))
             known[found.factors] = members
-        return scope.cache[key]
+        return found
 
     def _scope_of(self, depth: int, key: object = None) -> Scope:
         """The innermost visible scope that knows `key`, else the outermost in which symbols of this depth exist."""
@@ -453,12 +455,21 @@ class ScaleEmitter(OperationEmitter):
 
     def members(self, scale: Scale) -> list[Scale]:
         """The scales that a maximum was taken of, down to those that are no maxima; the scale itself otherwise."""
+        leaves = self._leaf_members.get(scale.factors)
+        if leaves is None:
+            leaves = self._leaf_members[scale.factors] = self._find_members(Scale(0, scale.factors))
+        return [leaf.shifted(scale.exponent) for leaf in leaves] if scale.exponent else leaves
+
+    def _find_members(self, scale: Scale) -> list[Scale]:
         found = self._members.get(scale.factors)
         if found is None:
             expanded = self.expanded(scale)
             return self.members(expanded) if expanded.factors in self._members else [expanded]
-        leaves = [m.shifted(scale.exponent) for m in found if m.factors not in self._members]
-        return [leaf for m in leaves for leaf in self.members(m)]
+        leaves: list[Scale] = []
+        for member in found:
+            if member.factors not in self._members:
+                leaves += self.members(member)
+        return leaves
 
     def estimate(self, scale: Scale, parts: Sequence[Scale]) -> None:
         """Note what a scale of one symbol that comes out of a call, a loop or a branch is about the largest of."""

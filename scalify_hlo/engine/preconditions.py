@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scalify_hlo.analysis.calls import callee_name
+from scalify_hlo.analysis.calls import CALLS, callee_name, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.manual import mesh_sizes
@@ -119,15 +119,7 @@ def _check_kinds(
 
 def _calls(function: ir.Operation) -> list[ir.Operation]:
     """The calls and composites inside a function."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if callee_name(op) is not None:
-            found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
+    return [op for op in walk(function) if op.name in CALLS and callee_name(op) is not None]
 
 
 def _check_call(call: ir.Operation, functions: dict[str, ir.Operation], errors: list[Diagnostic]) -> None:

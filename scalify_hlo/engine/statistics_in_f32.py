@@ -164,10 +164,12 @@ class _Widening:
         """The same operation in f32."""
         with ir.InsertionPoint(op), op.location:
             # Converted once: a square has to stay recognisable.
-            known = {**self.rows, **self.wide}
-            twins = {value: known.get(value) or _in_f32(value) for value in dict.fromkeys(op.operands)}
+            twins: dict[ir.Value, ir.Value] = {}
+            for value in op.operands:
+                if value not in twins:
+                    twins[value] = self.wide.get(value) or self.rows.get(value) or _in_f32(value)
             operands = [twins[value] for value in op.operands]
-            attributes = {name: op.attributes[name] for name in op.attributes}
+            attributes = dict(op.attributes.items())
             copy = ir.Operation.create(op.name, [_type(op.results[0].type, "f32")], operands, attributes)
         return copy.results[0]
 

@@ -42,17 +42,16 @@ class Survey:
             for block in region.blocks:
                 self.narrow = self.narrow or any(tensor_info(a.type).is_narrow for a in block.arguments)
                 for inner in block.operations:
-                    self._visit(inner.operation)
+                    name = inner.operation.name
+                    if name == SQUARE:
+                        self.squares.append(inner.operation)
+                    elif name == "stablehlo.minimum":
+                        self.minima = True
+                    if name not in _FOLLOWING:
+                        self._visit(inner.operation, name)
         return self
 
-    def _visit(self, op: ir.Operation) -> None:
-        name = op.name
-        if name == SQUARE:
-            self.squares.append(op)
-        elif name == "stablehlo.minimum":
-            self.minima = True
-        if name in _FOLLOWING:
-            return
+    def _visit(self, op: ir.Operation, name: str) -> None:
         if not self.narrow:
             self.narrow = any(tensor_info(result.type).is_narrow for result in op.results)
         if name == "stablehlo.scatter":

@@ -123,7 +123,7 @@ class Cast(Pass):
     def _state(self, module: ir.Module, main: ir.Operation) -> UpdateRegion:
         """The optimiser's region, with the arguments that names make parameters or moments."""
         name = ir.StringAttr(main.attributes["sym_name"]).value
-        region = find_update(module, name)
+        region = find_update(module, name, exact=True)
         region.weights = set() if region.trains else find_weights(module, name)
         names = argument_names(main)
         arguments = main.regions[0].blocks[0].arguments

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import splat_number
 from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.types import tensor_info
 
 _SHAPES = names(Trait.RESHAPES | Trait.CARRIES)
 
@@ -139,7 +140,7 @@ class Graph:
 def shape_of(value: ir.Value) -> tuple[int, ...] | None:
     """The shape of a tensor, negative where it is dynamic; None for tokens and the like."""
     type_ = value.type
-    return tuple(int(n) for n in type_.shape) if isinstance(type_, ir.RankedTensorType) else None
+    return tensor_info(type_).shape if isinstance(type_, ir.RankedTensorType) else None
 
 
 def _number(constant: ir.Operation) -> float | None:

@@ -162,9 +162,8 @@ def _factors(rewriter: Rewriting, scaled: ScaledValue) -> tuple[ScaledValue, Sca
     found = emit.scope.cache.get(("product", source))
     if found is None:
         return None
-    x, y = found
-    rest = emit.expanded(scaled.scale.shifted(exponent)) / emit.expanded(x.scale * y.scale)
-    return found if rest.is_one else None
+    scale, product = scaled.scale.shifted(exponent), found[0].scale * found[1].scale
+    return found if scale == product or emit.expanded(scale) == emit.expanded(product) else None
 
 
 def _product_of_values(rewriter: Rewriting, scaled: ScaledValue, wide: str) -> bool:

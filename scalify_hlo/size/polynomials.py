@@ -39,7 +39,7 @@ def polynomial_sums(block: ir.Block) -> dict[ir.Value, PolynomialSum]:
     loop = block.owner.operation.name == "stablehlo.while"
     found: dict[ir.Value, PolynomialSum] = {}
     elementwise: dict[ir.Value, PolynomialSum] = {}
-    for op in (each.operation for each in block.operations):
+    for op in [each.operation for each in block.operations]:
         if op.name not in _SUMS or not tensor_info(op.results[0].type).is_float:
             continue
         for low in (0, 1):
@@ -62,30 +62,34 @@ def polynomial_sums(block: ir.Block) -> dict[ir.Value, PolynomialSum]:
 def _multiples(value: ir.Value) -> list[ir.Value]:
     """A value and what it is a multiple of by a number, moved or converted at most; the last is the tensor itself."""
     chain = [value]
-    while (op := defining_op(chain[-1])) is not None:
-        if op.name in _MOVES:
-            chain.append(op.operands[0])
-        elif op.name == "stablehlo.multiply" and (i := _number_in(op)) is not None:
-            chain.append(op.operands[1 - i])
+    while not isinstance(owner := value.owner, ir.Block):
+        name = owner.name
+        if name in _MOVES:
+            value = owner.operands[0]
+        elif name == "stablehlo.multiply" and (i := _number_in(owner.operation)) is not None:
+            value = owner.operands[1 - i]
         else:
             break
+        chain.append(value)
     return chain
 
 
 def _number_in(op: ir.Operation) -> int | None:
     """Which operand of a product is one number for all elements."""
-    return next((i for i, operand in enumerate(op.operands) if _is_number(operand)), None)
+    x, y = op.operands
+    return 0 if _is_number(x) else 1 if _is_number(y) else None
 
 
 def _is_number(value: ir.Value) -> bool:
-    while (op := defining_op(value)) is not None:
-        if op.name == "stablehlo.constant":
-            return ir.DenseElementsAttr(op.attributes["value"]).is_splat
+    while not isinstance(owner := value.owner, ir.Block):
+        name = owner.name
+        if name == "stablehlo.constant":
+            return ir.DenseElementsAttr(owner.attributes["value"]).is_splat
         if tensor_info(value.type).rank == 0:
             return True
-        if op.name not in ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape"):
+        if name not in ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape"):
             return False
-        value = op.operands[0]
+        value = owner.operands[0]
     return tensor_info(value.type).rank == 0
 
 

@@ -124,9 +124,7 @@ def _likelihood(form: Form, coefficient: Polynomial, state: Collection[ir.Value]
 
 def adds_up_to_1(form: Form, coefficient: Polynomial) -> bool:
     """Whether what enters comes in for what is forgotten: {state: a, source: 1 - a}."""
-    entering = coefficient.times(-1)
-    for each in form.values():
-        entering = entering + each
+    entering = sum(form.values(), start=coefficient.times(-1))
     total = entering + coefficient
     number = coefficient.number
     if number is None:

@@ -1,0 +1,41 @@
+"""How many Python calls rewriting takes: counts, which no load on the machine changes."""
+
+import pathlib
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import python_calls
+from benchmarks.records import read_json
+
+
+def test_the_same_program_takes_the_same_calls_again() -> None:
+    found = python_calls.count(python_calls.ADD)
+    assert found == python_calls.count(python_calls.ADD)
+    assert (found.operations, found.per_operation) == (1, found.calls)
+    assert 0 < found.rules < found.calls
+
+
+# At most so many calls for each operation, what it was on 2026-11-24 and a little more: walking, asking or hashing what
+# has been walked, asked or hashed before shows here. Python 3.12 and later take fewer.
+@pytest.mark.parametrize(
+    ("name", "dtype", "most"),
+    [("gpt2", "f32", 110), ("gpt2", "f16", 205), ("resnet", "f32", 110), ("lstm", "f32", 255)],
+)
+def test_calls_for_each_operation(name: str, dtype: str, most: int) -> None:
+    assert python_calls.count(python_calls.step(name, 2, dtype)).per_operation <= most
+
+
+def test_the_rule_of_one_addition() -> None:
+    assert python_calls.count(python_calls.ADD).rules <= 230
+
+
+def test_the_command_writes_a_table(tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "sum.mlir"
+    program.write_text(python_calls.ADD)
+    out = tmp_path / "calls.json"
+    done = CliRunner().invoke(python_calls.main, [str(program), "--layers", "1", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    rows = read_json(out)["programs"]
+    assert rows["add"] == rows["sum"]
+    assert {"gpt2 f32", "lstm f16"} <= rows.keys()
