@@ -34,8 +34,13 @@ def test_the_command_writes_a_table(tmp_path: pathlib.Path) -> None:
     program = tmp_path / "sum.mlir"
     program.write_text(python_calls.ADD)
     out = tmp_path / "calls.json"
-    done = CliRunner().invoke(python_calls.main, [str(program), "--layers", "1", "--out", str(out)])
+    done = CliRunner().invoke(python_calls.main, [str(program), "--models", "lstm", "--layers", "1", "--out", str(out)])
     assert done.exit_code == 0, done.output
     rows = read_json(out)["programs"]
     assert rows["add"] == rows["sum"]
-    assert {"gpt2 f32", "lstm f16"} <= rows.keys()
+    assert rows.keys() == {"add", "sum", "lstm f32", "lstm f16"}
+
+
+def test_the_command_refuses_a_model_that_is_none() -> None:
+    done = CliRunner().invoke(python_calls.main, ["--models", "gpt3"])
+    assert done.exit_code == 2 and "no model 'gpt3'" in done.output

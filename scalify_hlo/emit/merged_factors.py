@@ -74,12 +74,12 @@ class _Behind:
 
 
 def _factor(op: ir.Operation) -> _Factor | None:
-    if op.name not in _FACTORS or not tensor_info(op.results[0].type).is_float:
+    if op.name not in _FACTORS:
         return None
     for index in (1,) if op.name == _DIVIDE else (0, 1):
         constant = constant_behind(op.operands[index])
         number = None if constant is None else splat_number(constant)
-        if number is None or not 0 < number < math.inf:
+        if number is None or not 0 < number < math.inf or not tensor_info(op.results[0].type).is_float:
             continue
         factor = _Factor(float(number), 1 - index, op.name == _DIVIDE)
         if factor.divides and factor.is_power_of_two:

@@ -161,7 +161,7 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
             ours.add(op)
         elif first is None:
             first = op
-    if first is None or len(_read(arithmetic, ours)) < FEWEST_ARGUMENTS:
+    if first is None or len(_read(arithmetic, ours, FEWEST_ARGUMENTS)) < FEWEST_ARGUMENTS:
         return
     inverses = _multiply_by_inverses(block, of_scales, first)
     arithmetic += inverses
@@ -183,10 +183,12 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
                 reader.operands[use.operand_number] = element
 
 
-def _read(arithmetic: Sequence[ir.Operation], ours: set[ir.Operation]) -> list[ir.Value]:
-    """The scales that data are computed with."""
+def _read(arithmetic: Sequence[ir.Operation], ours: set[ir.Operation], most: int | None = None) -> list[ir.Value]:
+    """The scales that data are computed with; the first few of them are enough if `most` is given."""
     found: list[ir.Value] = []
     for op in arithmetic:
+        if len(found) == most:
+            break
         scale = op.results[0]
         for use in scale.uses if is_packable(scale) else ():
             if _reads_data(use.owner.operation, ours):

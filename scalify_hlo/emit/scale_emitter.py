@@ -50,6 +50,7 @@ class ScaleEmitter(OperationEmitter):
         self.narrow = narrow
         self.opened = 0  # how many open scales there have been
         self._symbols = 0
+        self.has_shapes = False  # some symbol is of another rank than 0
         # Maxima taken: factors of the maximum -> the scales that it is no smaller than.
         self._members: dict[Any, list[Scale]] = {}
         self._leaf_members: dict[Any, list[Scale]] = {}  # factors -> what `members` says of them
@@ -72,6 +73,7 @@ class ScaleEmitter(OperationEmitter):
         self._symbols += 1
         shape = tensor_info(value.type).shape
         depth = self.scope.depth if depth is None else depth
+        self.has_shapes |= bool(shape)
         # Not of a region, whose arguments have symbols before it is entered.
         if self._argument is None and not shape and depth == 0 and isinstance(value.owner, ir.Block):
             self._argument = value

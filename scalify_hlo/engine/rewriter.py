@@ -225,7 +225,7 @@ class Rewriter:
         try:
             if rule is None:
                 raise UnsupportedError(self._missing(name))
-            if not rule.shaped:
+            if emit.has_shapes and not rule.shaped:
                 self._to_one_scale(rewrite, rule)
             if self.functions.narrow:
                 self._apply(rule, rewrite)

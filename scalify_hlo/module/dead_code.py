@@ -32,7 +32,9 @@ def _sweep(block: ir.Block, calls: CallGraph, known: dict[str, bool]) -> int:
     count = 0
     for child in reversed(list(block.operations)):
         op = child.operation
-        if not is_used(op) and (op.name in _FUNCTIONS or _is_pure(op, calls, known)):
+        results = op.results
+        used = next(results[0].uses, None) is not None if len(results) == 1 else is_used(op)
+        if not used and (op.name in _FUNCTIONS or _is_pure(op, calls, known)):
             op.erase()
             count += 1
         elif len(op.regions):

@@ -133,13 +133,17 @@ class _Region:
 
         parts: of those that are values of the gradient. added: the others that are no constants, the block's own.
         """
-        summed = any(part.summed for part in parts) or any(not self._unnormalised(v) for v in added)
-        own = any(part.own for part in parts) or (summed and any(self._is_whole(v) for v in added))
-        own = own and not (self.block.exponential and name == "stablehlo.reduce")
-        kept = not added or name not in ("stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce")
-        direct = kept and any(part.direct for part in parts)
-        averaged = name == "stablehlo.reduce" or all(part.averaged for part in parts)
-        return Part(own, summed, direct, averaged)
+        own = summed = direct = False
+        averaged = True
+        for part in parts:
+            own, summed, direct = own or part.own, summed or part.summed, direct or part.direct
+            averaged = averaged and part.averaged
+        if added:
+            summed = summed or any(not self._unnormalised(v) for v in added)
+            own = own or (summed and any(self._is_whole(v) for v in added))
+            direct = direct and name not in ("stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce")
+        reduced = name == "stablehlo.reduce"
+        return Part(own and not (self.block.exponential and reduced), summed, direct, averaged or reduced)
 
 
 def gradient_laws(block: Block, graph: Graph) -> dict[ir.Value, Law]:
