@@ -168,3 +168,29 @@ def test_training_steps_other_gpus_and_devices_are_refused() -> None:
     precision_pipeline("mxfp8").run(module, remarks)
     assert any(each.severity == "warning" and "cannot partition block-scaled" in each.message for each in remarks)
     assert "xla.scaled_dot" not in str(module) and "f8E4M3FN" in str(module)
+
+
+def test_products_of_e2m1_lose_more() -> None:
+    """Why there is no NVFP4 preset (docs/serving.md): E2M1 with an E4M3 scale for each 16 elements, beside E4M3."""
+
+    def rounded(x: Array, type_: Any) -> Array:
+        return np.asarray(x, np.float32).astype(type_).astype(np.float32)
+
+    def nvfp4(x: Array) -> Array:
+        whole = np.abs(x).max() / (448 * 6)
+        blocks = (x / whole).reshape(len(x), -1, 16)
+        scales = rounded(np.abs(blocks).max(-1, keepdims=True) / 6, ml_dtypes.float8_e4m3fn)
+        return (rounded(blocks / scales, ml_dtypes.float4_e2m1fn) * scales).reshape(x.shape) * whole
+
+    def e4m3(x: Array) -> Array:
+        return rounded(x, ml_dtypes.float8_e4m3fn)
+
+    generator = np.random.default_rng(0)
+    x, w = (generator.standard_normal(shape).astype(np.float32) for shape in ((256, 512), (512, 512)))
+
+    def error(left: Array, right: Array) -> float:
+        return float(np.linalg.norm(left @ right.T - x @ w.T) / np.linalg.norm(x @ w.T))
+
+    assert error(e4m3(x), e4m3(w)) == pytest.approx(0.037, abs=1e-3)
+    assert error(e4m3(x), nvfp4(w)) == pytest.approx(0.099, abs=2e-3)
+    assert error(nvfp4(x), nvfp4(w)) == pytest.approx(0.135, abs=2e-3)
