@@ -41,7 +41,8 @@ class PrecisionPolicy:
     # Sums over devices that the program asks for (psum): f32, bf16 or f16; empty: `compute`.
     reductions: str = ""
     # What the program gathers from devices or sends to others (all_gather, ppermute): f32, bf16 or f16; empty: the type
-    # in which it is stored. What the partitioner gathers to take parts of is rounded before, if not to less.
+    # in which it is stored, or FP8 where FP8 products alone read it. What the partitioner gathers to take parts of is
+    # rounded before, if not to less.
     gathers: str = ""
     # The optimiser's own arithmetic.
     update: str = "f32"
