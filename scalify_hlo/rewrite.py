@@ -146,7 +146,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         merge_factors(module)
         if has_layouts:
             unfold_layouts(module)
-        unmark_state(module)
+        unmark_state(module, loops=survey.loops)
         if mixed:
             unmark_wide(module)
         erase_dead(module)

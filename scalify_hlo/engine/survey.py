@@ -26,6 +26,7 @@ class Survey:
     several_devices: there is per-device code, or an operation between devices.
     squares: operations that the normal form has not (see scalify_hlo.engine.normal_form).
     minima: there is a minimum, which may be half of a clip.
+    loops: there is a loop.
     chlo_functions: composites that it has not (see scalify_hlo.module.chlo_composites).
     """
 
@@ -33,6 +34,7 @@ class Survey:
     scatters: bool = False
     several_devices: bool = False
     minima: bool = False
+    loops: bool = False
     squares: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     chlo_functions: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
 
@@ -56,6 +58,8 @@ class Survey:
             self.narrow = any(tensor_info(result.type).is_narrow for result in op.results)
         if name == "stablehlo.scatter":
             self.scatters = True
+        elif name == "stablehlo.while":
+            self.loops = True
         elif name in _BETWEEN_DEVICES:
             self.several_devices = True
         elif name == COMPOSITE and is_chlo_function(op):

@@ -273,9 +273,9 @@ def _adds_epsilon(op: ir.Operation, operand: int) -> bool:
     return number is not None and number > 0
 
 
-def unmark_state(module: ir.Module) -> None:
-    """Take the attributes away again."""
-    for op in walk(module.operation):
+def unmark_state(module: ir.Module, *, loops: bool) -> None:
+    """Take the attributes away again; where there are no loops, functions alone have them."""
+    for op in walk(module.operation) if loops else [op.operation for op in module.body.operations]:
         if op.name in ("func.func", "stablehlo.while") and PAIRS in op.attributes:
             del op.attributes[PAIRS]
         if op.name == "func.func" and "arg_attrs" in op.attributes:
