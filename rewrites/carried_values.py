@@ -41,10 +41,11 @@ def running_bound(r: OpRewrite, index: int) -> float | None:
     if number is None or not math.isfinite(number) or not is_far(r.info(index), number):
         return None
     body = r.op.regions[1].blocks[0]
-    returned = terminator(body).operands[index].owner
+    owner = terminator(body).operands[index].owner
     bounds = "stablehlo.maximum" if number < 0 else "stablehlo.minimum"
-    if isinstance(returned, ir.Block) or returned.name != bounds:
+    if isinstance(owner, ir.Block) or owner.operation.name != bounds:
         return None
+    returned = owner.operation
     users = [use.owner.operation for use in body.arguments[index].uses]
     only = all(user == returned or _is_forgotten(user) for user in users)
     return number if only and returned in users else None

@@ -65,9 +65,9 @@ def _expression(value: ir.Value, steps: int) -> Expression:
     constant = _interval_of_constant(value)
     if constant is not None:
         return constant[0]
-    owner = value.owner
-    if isinstance(owner, ir.Block) or not steps:
+    if isinstance(value.owner, ir.Block) or not steps:
         return value
+    owner = value.owner.operation
     if owner.name == "stablehlo.convert" and tensor_info(owner.operands[0].type).is_float:
         return _expression(owner.operands[0], steps - 1)
     if owner.name not in _FORMED:
@@ -92,8 +92,10 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
     constant = _interval_of_constant(value)
     if constant is not None:
         return constant
-    owner = value.owner
-    if isinstance(owner, ir.Block) or not steps or not len(owner.operands) or len(owner.regions):
+    if isinstance(value.owner, ir.Block) or not steps:
+        return _ANY
+    owner = value.owner.operation
+    if not len(owner.operands) or len(owner.regions):
         return _ANY
     name = owner.name.removeprefix("stablehlo.")
     if owner.name in _MOVES:

@@ -64,3 +64,11 @@ def test_intervals(function, low: float, high: float) -> None:
     for scale in (0.0, 1e-3, 1.0, 30.0):
         value = np.asarray(function(jnp.asarray(x * scale, jnp.float32)), np.float64)
         assert ((value >= got[0]) & (value <= got[1])).all()
+
+
+def test_an_operation_that_has_a_name_of_its_own_as_an_attribute() -> None:
+    """A composite was asked for its name and gave that one."""
+    text = program(lambda x: 1 / (2 + lax.composite(lambda y: y * y, "my.square")(x)), "f16[8]")
+    assert "stablehlo.composite" in text
+    (got,) = Rewritten.of(text).run([Split(np.arange(8, dtype=np.float16), np.float32(1))])
+    np.testing.assert_allclose(recombine(got.data, got.scale), 1 / (2 + np.arange(8.0) ** 2), rtol=2e-3)
