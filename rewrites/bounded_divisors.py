@@ -4,7 +4,7 @@
 
 By the law of quotients x / y has the scale s / t. Where t is far above c, as that of 1 + z^2 for a large z, the
 elements with a z near 0 are t / c times larger than the others, and products of such quotients, as in a gradient,
-leave the range of f16. Their scale is s / min(t, c 2^k) instead.
+leave the range of f16. Their scale is s / m instead, m = min(t, c 2^k), but not so far below t that the others vanish.
 """
 
 import math
@@ -19,7 +19,7 @@ from scalify_hlo.scale import Scale
 from scalify_hlo.size.moments import Moments
 
 
-# (s x) / Y = (s / m) (x / Y m), m = min(t, c 2^k), Y the value of t y
+# (s x) / Y = (s / m) (x / Y m), m = min(t, c 2^k) or more, Y the value of t y
 def bounded_quotient(r: OpRewrite, x: ScaledValue, y: ScaledValue, moments: Moments) -> bool:
     """Declare a quotient of a narrow type if its divisor is bounded and may be far above the bound; whether it was."""
     scale = None if x.indifferent else _at_most(r, y.scale)
@@ -48,7 +48,9 @@ def _at_most(r: OpRewrite, scale: Scale, degree: float = 1) -> Scale | None:
     if known is None or r.rewriter.paper or not scale.is_scalar:
         return None
     most = Scale(math.floor(math.log2(abs(known.bound)) / degree) + budget.ABOVE_BOUND)
-    return None if scale.most <= most.exponent else r.emit.minimum([scale, most])
+    if scale.most <= most.exponent:
+        return None
+    return r.emit.maximum([r.emit.minimum([scale, most]), scale.shifted(-budget.BELOW_DIVISOR)])
 
 
 def _divisor(r: OpRewrite) -> ir.Value:

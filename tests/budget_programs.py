@@ -267,6 +267,7 @@ def cases() -> dict[str, list[Case]]:
         "ALIGNMENT": [case(lambda x, y: x @ y, "f16[4,256]", "f16[256,4]")],
         "CANCELLATION": [case(_difference(n), "f32[1024,8]", f8) for n in (2, 3)],
         "ABOVE_BOUND": [case(lambda x: 1 / (1 + jnp.abs(x)), h8)],
+        "BELOW_DIVISOR": [case(lambda x: 1 / (1 + jnp.abs(x)), h8)],
         "LEAST_DIVISOR": [case(lambda x, y, z: ((x + y) / 3, z * z), f8, f8, h8)],
         "FLOOR": [case(lambda m, g, w: m * 0.9 + g * w * 0.1, f8, f8, f8)],
         "ZEROS": [_step(1, 0.1, f8, f8)],

@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.module.traits import Trait, names
@@ -31,6 +32,8 @@ _RANGES: dict[str, Interval] = {
     "chlo.erf": (-1.0, 1.0), "chlo.erfc": (0.0, 2.0), "exponential_minus_one": (-1.0, math.inf), "abs": _POSITIVE,
 }  # fmt: skip
 
+
+_FACTORS = ("stablehlo.multiply", "stablehlo.negate", "stablehlo.convert", "stablehlo.abs")
 
 # A value of the program, a number, or an operation on expressions.
 Expression = ir.Value | float | tuple[str, tuple["Expression", ...]]
@@ -56,9 +59,39 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
         if index is None or not tensor_info(op.results[0].type).is_narrow:
             continue
         low, high = interval(op.operands[index])
-        if low > 0 or high < 0:
-            found[op.results[0]] = Divisor(low if low > 0 else high, _expression(op.operands[index], _STEPS))
+        bound = low if low > 0 else high if high < 0 else 0.0
+        formed = _expression(op.operands[index], _STEPS)
+        if abs(bound) < budget.GUARD ** (2 if _is_square(formed) else 1):
+            continue  # it guards against zeros: nothing comes near it
+        if not (index == 1 and _vanishes_with(op.operands[0], formed)):
+            found[op.results[0]] = Divisor(bound, formed)
     return found
+
+
+def _is_square(expression: Expression) -> bool:
+    return isinstance(expression, tuple) and len(expression[1]) == 2 and expression[1][0] == expression[1][1]
+
+
+# x / (c + |x|) is at most 1, where x / (c + |x|)^2 is at most 1 / 4c
+def _vanishes_with(dividend: ir.Value, divisor: Expression) -> bool:
+    """Whether a dividend has a factor of which the divisor is made, so that their quotient is small where that is."""
+    if not isinstance(divisor, tuple) or _is_square(divisor):
+        return False
+    leaves, pending = set[ir.Value](), [divisor]
+    while pending:
+        for each in pending.pop()[1]:
+            if isinstance(each, tuple):
+                pending.append(each)
+            elif isinstance(each, ir.Value):
+                leaves.add(each)
+    factors = [dividend]
+    for _ in range(_STEPS):
+        value = factors.pop() if factors else None
+        if value is None or value in leaves:
+            return value is not None
+        if not isinstance(value.owner, ir.Block) and value.owner.operation.name in _FACTORS:
+            factors.extend(value.owner.operation.operands)
+    return False
 
 
 def _expression(value: ir.Value, steps: int) -> Expression:

@@ -29,6 +29,8 @@ _ELEMENTWISE = frozenset(
         "reshape", "rsqrt", "sqrt", "subtract", "broadcast_in_dim",
     )
 )  # fmt: skip
+# NaN where no element is left to take the variance of.
+_CHOICES = ("stablehlo.convert", "stablehlo.select")
 # How many operations back a sum is looked for.
 _DEPTH = 12
 
@@ -213,9 +215,7 @@ def _from_sum(value: ir.Value) -> bool:
         owners = [each.owner.operation for each in level if not isinstance(each.owner, ir.Block)]
         if any(op.name == "stablehlo.reduce" for op in owners):
             return True
-        operands = [
-            v for op in owners if op.name in _ELEMENTWISE or op.name == "stablehlo.convert" for v in op.operands
-        ]
+        operands = [v for op in owners if op.name in _ELEMENTWISE or op.name in _CHOICES for v in op.operands]
         level = [v for v in dict.fromkeys(operands) if v not in seen and tensor_info(v.type).size == size]
         seen.update(level)
     return False
