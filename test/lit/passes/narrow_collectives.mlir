@@ -12,6 +12,7 @@ sdy.mesh @mesh = <["i"=8]>
 // What something reads as it is stays as it is.
 // CHECK: "stablehlo.all_gather"(%{{.+}}) {{.*}}: (tensor<8xf16>) -> tensor<64xf16>
 
+// WIDE-LABEL: func.func public @main(
 // WIDE: "stablehlo.all_gather"(%{{.+}}) {{.*}}: (tensor<8x64xf16>) -> tensor<64x64xf16>
 func.func public @main(%w: tensor<64x64xf16> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}, {}]>},
                 %b: tensor<64xf16> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}]>},
