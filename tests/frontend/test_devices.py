@@ -122,7 +122,7 @@ def local(p, m, x):
     return [a - 0.1 * b for a, b in zip(p, m)], m, jax.lax.pmean(value, "i")
 p = [W @ W.T / 4, W @ W.T / 8]
 m = [np.float32(1e-3) * a for a in p]
-x = np.float32(np.random.default_rng(2).standard_normal((32, 16)))
+x = np.float32(np.random.default_rng(2).standard_normal((64, 16)))
 def whole(p, m, x):
     specs = P(), P(), P("i")
     return jax.shard_map(local, mesh=mesh, in_specs=specs, out_specs=P(), check_vma=False)(p, m, x)

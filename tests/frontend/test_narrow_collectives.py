@@ -36,7 +36,8 @@ def local(w, x):
 def test_what_is_rounded_before_it_is_gathered_has_the_same_bits(name: str) -> None:
     cut = 'P(None, None, "i")' if name == "activations" else 'P(None, "i")'
     four_devices.run(PRELUDE + LOCAL[name] + f"""
-w = np.float32(np.random.default_rng(0).standard_normal((2, 16, 16)) / 4)
+w = np.float32(np.random.default_rng(0).standard_normal((2, 64, 64)) / 8)
+X = np.float32(np.random.default_rng(1).standard_normal((64, 64)))
 mapped = jax.shard_map(local, mesh=mesh, in_specs=({cut}, P("i")), out_specs=P("i"), check_vma=False)
 loss = lambda w, x: jnp.mean(jnp.square(mapped(w, x)))
 step = (lambda *a: (loss(*a), a[0])) if {name == "activations"} else jax.value_and_grad(loss)
