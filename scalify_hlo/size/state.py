@@ -296,6 +296,9 @@ def _of_sum(forms: AffineForms, value: ir.Value, state: ir.Value, *, paired: boo
     enters = others[0] if len(others) == 1 else None
     number = coefficient.number
     averages = bool(others) and adds_up_to_1(form, coefficient)
+    if not averages and operand is not None and number is not None and len(op.operands) == 2:
+        enters = _averaged(forms, op.operands[1 - operand], state, 1 - number)
+        averages = enters is not None
     if averages and any(_is_made_of(source, state) for source in others):
         return None  # Newton's (x + a / x) / 2 settles where the function's fixed point is, not at the size of a / x
     if _holds(coefficient) and not averages:
@@ -305,6 +308,20 @@ def _of_sum(forms: AffineForms, value: ir.Value, state: ir.Value, *, paired: boo
     if (averages and (enters or operand is not None)) or (paired and number is not None and operand is not None):
         return StateSum("average", state, operand, None if number is None else 1 - number, enters if averages else None)
     return None
+
+
+# a m + (1 - a) w, also of a w that is a sum itself: weights that the same step has updated
+def _averaged(forms: AffineForms, term: ir.Value, state: ir.Value, forgets: float) -> ir.Value | None:
+    """The value that a term is `forgets` times of, however it is computed; None if there is none."""
+    factor, value = 1.0, term
+    while (terms := forms.terms(value)) is not None:
+        rest = [each for each in terms if forms.of(each[1]).keys() != {state}]
+        if len(rest) != 1 or rest[0][0].number is None:
+            break
+        factor, value = factor * rest[0][0].number, rest[0][1]
+    if forgets <= 0 or abs(factor - forgets) > budget.ADDS_UP_RELATIVE * forgets or state in forms.of(value):
+        return None
+    return value
 
 
 def _is_made_of(value: ir.Value, state: ir.Value) -> bool:

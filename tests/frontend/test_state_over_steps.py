@@ -5,6 +5,7 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import scalify_hlo as sc
@@ -70,3 +71,33 @@ _PAPER = pytest.mark.xfail(
 @pytest.mark.parametrize("rules", ["default", pytest.param("paper", marks=_PAPER)])
 def test_scales_far_from_the_state(expected, rules):
     np.testing.assert_allclose(losses(sc.as_scaled_array(WEIGHTS, 1.0), rules=rules), expected, rtol=1e-4)
+
+
+AVERAGES_OF_WEIGHTS = {
+    "incremental_update": lambda target, w: optax.incremental_update(w, target, 0.05),
+    "a m + (1 - a) w": lambda target, w: 0.95 * target + 0.05 * w,
+    "Keras: m + (1 - a)(w - m)": lambda target, w: target + 0.05 * (w - target),
+}
+
+
+@pytest.mark.parametrize("average", AVERAGES_OF_WEIGHTS.values(), ids=AVERAGES_OF_WEIGHTS)
+@pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
+def test_an_average_of_weights_has_their_size_whatever_their_update(precision, average):
+    """Weights at a rate of run time are sums of several values. At the scale of the term 0.05 w the average's data were
+    2^4 times as large: of a network of averages (a target) products of three were 2^12 beyond their estimate."""
+
+    def step(state, x, y):
+        w, target, count = state
+        gradient = jax.grad(lambda w: jnp.mean((jnp.tanh(x @ w) - y) ** 2))(w)
+        w = w - 0.1 / (1 + count.astype(jnp.float32)) * jnp.sign(gradient)
+        return w, average(target, w), count + 1
+
+    rng = np.random.default_rng(0)
+    w, x, y = (rng.standard_normal((16, 16)).astype(np.float32) for _ in range(3))
+    transformed = sc.scalify(step, precision=precision)
+    batch = sc.as_scaled_array((x, y))
+    state, *_ = transformed.stored(sc.as_scaled_array((w, w.copy(), np.int32(0))), *batch)
+    for _ in range(3):
+        state = jax.jit(transformed)(state, *batch)
+        sizes = [float(np.sqrt(np.mean(np.square(np.float32(each.data))))) for each in state[:2]]
+        assert sizes[1] < 4 * sizes[0], sizes
