@@ -66,15 +66,15 @@ def test_every_scale_of_a_result_is_one_of_a_reduction() -> None:
 
 
 def test_more_scales_than_one_reduction_takes_leave_through_a_vector() -> None:
-    """As numbers that XLA:GPU makes one kernel of with their like; on XLA:CPU from one reduction that computes them."""
+    """As numbers that XLA:GPU makes one kernel of with their like; on XLA:CPU from three reductions."""
     rewritten = rewrite_module(training_step(layers=15))
     for scale in _scales_returned(rewritten):
         assert re.search(rf"{re.escape(scale)} = stablehlo.clamp %\w+, %\w+, %\w+ : tensor<f32>", rewritten)
     assert "tensor<60xf32>" in rewritten and not re.search(r":\d+ = stablehlo.reduce", rewritten)
     own = _for_cpu(rewritten)
-    assert "optimization_barrier" not in own and len(re.findall("stablehlo.clamp", own)) == 1
-    computed = {scale.split("#")[0] for scale in _scales_returned(own) if not scale.startswith("%cst")}
-    assert len(computed) == 1 and len(re.findall(r":\d+ = stablehlo.reduce", own)) == 1
+    reductions = {scale.split("#")[0] for scale in _scales_returned(own)}
+    assert len(reductions) == 3 and "optimization_barrier" not in own
+    assert all(re.search(rf"{name}:20 = stablehlo.reduce", own) for name in reductions)
 
 
 def _scales_returned(text: str) -> list[str]:
@@ -157,7 +157,7 @@ def test_xla_cpu_makes_a_kernel_of_many_scales_and_the_numbers_stay() -> None:
     original, apart, together = (
         xla.compile(each).cost.kernels for each in (training_step(), rewrite_module(training_step(), APART), text)
     )
-    assert together - original < (apart - original) / 3
+    assert together - original < (apart - original) / 2
 
 
 def test_nothing_divides_by_a_scale_of_an_argument() -> None:

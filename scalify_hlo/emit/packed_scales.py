@@ -18,10 +18,7 @@ kernel of updates that it leaves apart if they share single numbers alone (measu
 kind).
 
 XLA:CPU makes a kernel of each number that enters a vector, and another of each that leaves it; and it compiles kernels
-that differ in nothing but their operands once. So there all of them are results of a reduction that computes them as
-well: `scalify-cpu-scales`. Compiled for an H200 that form is quicker to compile, too, but costs kernels: the
-Llama-style step in f32 takes 5.9 to 7.2 s for 10.4, with 133 to 137 kernels for 123, and with the results in one vector
-again 8.6 s and 127.
+that differ in nothing but their operands once. So there all of them are results: `scalify-cpu-scales`.
 """
 
 import math
