@@ -315,7 +315,7 @@ def _averaged(forms: AffineForms, term: ir.Value, state: ir.Value, forgets: floa
     """The value that a term is `forgets` times of, however it is computed; None if there is none."""
     factor, value = 1.0, term
     while (terms := forms.terms(value)) is not None:
-        rest = [each for each in terms if forms.of(each[1]).keys() != {state}]
+        rest = [each for each in terms if set(forms.of(each[1])) != {state}]
         if len(rest) != 1 or rest[0][0].number is None:
             break
         factor, value = factor * rest[0][0].number, rest[0][1]
