@@ -4,9 +4,9 @@ An optimiser's second moments are such: whoever draws inputs for a training step
 ones everything is NaN.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator
+from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import carries
 
@@ -30,7 +30,7 @@ def under_roots(module: ir.Module, function: ir.Operation) -> frozenset[int]:
     """
     calls = CallGraph(module)
     seen: set[ir.Value] = set()
-    left = [op.operands[0] for op in _operations(calls) if op.name in _ROOTS]
+    left = [op.operands[0] for body in calls.functions.values() for op in walk(body) if op.name in _ROOTS]
     while left:
         value = left.pop()
         if value not in seen:
@@ -38,18 +38,6 @@ def under_roots(module: ir.Module, function: ir.Operation) -> frozenset[int]:
             left.extend(_before(value, calls))
     arguments = function.regions[0].blocks[0].arguments
     return frozenset(i for i, argument in enumerate(arguments) if argument in seen)
-
-
-def _operations(calls: CallGraph) -> Iterable[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    for function in calls.functions.values():
-        function.walk(visit)
-    return found
 
 
 def _before(value: ir.Value, calls: CallGraph) -> list[ir.Value]:
