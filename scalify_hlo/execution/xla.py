@@ -153,7 +153,7 @@ def compile(  # noqa: A001 - read as xla.compile
     name_entry_main(named)
     with named.context:
         WidenDots().apply(named, [])
-        CPUScales().apply(named, [])
+        CPUScales(calls=partitions == 1).apply(named, [])
     code = to_bytecode(named)
     start = time.perf_counter()
     try:
@@ -199,6 +199,8 @@ _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = .*?\s([a-z][\w-]*)\(")
 _CALLED = re.compile(
     r"(?:body|condition|branch_computations|true_computation|false_computation|to_apply)=(\{[^}]*\}|\S+)"
 )
+# A call that XLA:CPU compiles to one kernel.
+_ONE_KERNEL = 'xla_cpu_small_call="true"'
 _CONTROL_FLOW = frozenset({"while", "conditional", "call"})
 _FREE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "partition-id"})
 
@@ -220,6 +222,8 @@ def count_cost(hlo_text: str) -> CostCounters:
         if not found or not name:
             continue
         opcode = found.group(1)
+        if opcode == "call" and _ONE_KERNEL in line:
+            opcode = "fusion"
         opcodes[name].append(opcode)
         if opcode in _CONTROL_FLOW:
             for names in _CALLED.findall(line):

@@ -98,7 +98,7 @@ def rewritten_module(
         sum_parts(module, interface, known.shardings)
     if tuple(ctx.module_context.platforms) == ("cpu",):
         WidenDots().apply(module, [])
-        CPUScales().apply(module, [])
+        CPUScales(calls=devices_of(ctx) == 1).apply(module, [])
     elif devices_of(ctx) == 1:
         FP8Results().apply(module, [])
     return module

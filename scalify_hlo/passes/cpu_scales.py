@@ -1,56 +1,153 @@
-"""`scalify-cpu-scales`: scales that XLA:CPU computes in one kernel, and kernels of layers that are the same kernel.
+"""`scalify-cpu-scales`: all arithmetic of scales in one kernel on XLA:CPU.
 
-Rewritten modules compute the scales that follow from their arguments in one vector, and those that leave them in
-another if they are many, as it suits GPUs. XLA:CPU makes a kernel of each number that goes into a vector, and compiles
-kernels that differ in nothing but their operands once: those of equal layers do, if each reads numbers of its own
-instead of one vector at places of its own. The front end and the execution tools run the pass where they compile for
-XLA:CPU.
+Rewritten modules compute the scales that follow from their arguments in one vector, and those that leave them as
+results of reductions or in another vector, as it suits GPUs. XLA:CPU makes a kernel of each number that goes into a
+vector or a reduction, and compiles each with LLVM unless they are the same; and kernels of equal layers are the same
+only if each reads numbers of its own, instead of one vector at places of its own. What it makes one kernel of is a
+call that it is told not to inline, and to be small (xla/backends/cpu/codegen, ComputationKernelEmitter; XLA:CPU itself
+makes such calls of small loops), whatever the call computes. So the arithmetic of rank-0 values that follows from the
+arguments alone becomes a function that is called at the start, and what is left and only leaves the program one that
+is called at the end.
 
-# vector[i] = s_i
+The front end and the execution tools run the pass where they compile for XLA:CPU. XLA:GPU fuses nothing within a call.
+
+# vector[i] = s_i, max(s, -inf) = s
 """
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.packed_scales import FEWEST, is_packable, reduced
+from scalify_hlo.emit.outlining import leaving, outline
+from scalify_hlo.emit.packed_scales import FEWEST, FEWEST_ARGUMENTS, is_packable, reduced
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.types import tensor_info
+
+_ARITHMETIC = frozenset(
+    name for name in names(Trait.ELEMENTWISE, without=Trait.BODY | Trait.BOUND_TO_TYPE) if name.startswith("stablehlo.")
+)
+_NUMBERS = frozenset({"f32", "i1", "i32", "ui32"})
+# One kernel of a call that stays one.
+_ONE_KERNEL = {"xla_cpu_small_call": "true", "inlineable": "false"}
 
 
 @dataclasses.dataclass(frozen=True)
 class CPUScales(Pass):
-    """Compute scales that stand in one vector as results of one reduction, for XLA:CPU."""
+    """Compute scales in one kernel, for XLA:CPU.
+
+    calls: of a call. Otherwise a vector becomes results of reductions: in programs that are partitioned over devices
+        calls are inlined.
+    """
 
     name: ClassVar[str] = "scalify-cpu-scales"
+    calls: bool = True
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
-        """Replaces the vectors, and what is read of them, in place."""
+        """Replaces the vectors and reductions, and what is read of them, in place."""
         del remarks
-        vectors = [op for op in walk(module.operation) if op.name == "stablehlo.optimization_barrier"]
-        changed = [_apart(op) for op in vectors]
+        operations = list(walk(module.operation))
+        vectors = [op for op in operations if op.name == "stablehlo.optimization_barrier"]
+        changed = [_apart(op, together=not self.calls) for op in vectors]
+        if self.calls:
+            changed += [_unreduced(op) for op in operations if op.name == "stablehlo.reduce"]
         if any(changed):
             erase_dead(module)
+            for function in list(module.body.operations) if self.calls else ():
+                _call(module, function.operation)
 
 
-def _apart(barrier: ir.Operation) -> bool:
-    """Replace the elements of a vector of numbers by the numbers; False if the barrier is of anything else."""
+def _call(module: ir.Module, function: ir.Operation) -> None:
+    """Move the arithmetic of rank-0 values in a function's body into functions that it calls."""
+    block = function.regions[0].blocks[0]
+    numbers = [op.operation for op in block.operations if _is_arithmetic(op.operation)]
+    known: set[ir.Value] = {argument for argument in block.arguments if tensor_info(argument.type).rank == 0}
+    first: list[ir.Operation] = []
+    for op in numbers:
+        if all(operand in known or _is_constant(operand) for operand in op.operands):
+            known.add(op.results[0])
+            first.append(op)
+    end = block.operations[len(block.operations) - 1].operation
+    last = _only_leaving(op for op in numbers if op.results[0] not in known)
+    if len(leaving(last)) >= FEWEST:
+        outline(module, "leaving_scales", last, end, _ONE_KERNEL)
+    if len(leaving(first)) >= FEWEST_ARGUMENTS:
+        outline(module, "scales", first, block.operations[0].operation, _ONE_KERNEL)
+
+
+def _is_arithmetic(op: ir.Operation) -> bool:
+    if op.name not in _ARITHMETIC or len(op.results) != 1:
+        return False
+    return all(
+        tensor_info(value.type).rank == 0 and tensor_info(value.type).element in _NUMBERS
+        for value in (op.results[0], *op.operands)
+    )
+
+
+def _is_constant(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and op.name == "stablehlo.constant"
+
+
+def _only_leaving(numbers: Iterable[ir.Operation]) -> list[ir.Operation]:
+    """Of operations in a block's order those that nothing reads but each other and the block's terminator."""
+    found: set[ir.Operation] = set()
+    ordered: list[ir.Operation] = []
+    for op in reversed(list(numbers)):
+        readers = [use.owner.operation for use in op.results[0].uses]
+        if all(reader in found or reader.name == "func.return" for reader in readers):
+            found.add(op)
+            ordered.append(op)
+    return ordered[::-1]
+
+
+def _apart(barrier: ir.Operation, *, together: bool) -> bool:
+    """Replace the elements of a vector of numbers by the numbers; False if the barrier is of anything else.
+
+    together: by results of one reduction of them.
+    """
     numbers = _numbers(barrier)
     readers = [use.owner.operation for use in barrier.results[0].uses] if numbers else []
     places = [_place(reader) for reader in readers]
     if not numbers or None in places:
         return False
     with ir.InsertionPoint(barrier), barrier.location:
-        results = reduced(numbers) if len(numbers) >= FEWEST else numbers
+        results = reduced(numbers) if together and len(numbers) >= FEWEST else numbers
     for reader, place in zip(readers, places, strict=True):
         for use in list(reader.results[0].uses):
             for element in _same(use.owner.operation.results[0]):
                 element.replace_all_uses_with(results[place or 0])
     return True
+
+
+def _unreduced(reduction: ir.Operation) -> bool:
+    """Replace the results of a reduction of numbers beside minus infinities by the numbers; False if it is no such."""
+    count = len(reduction.results)
+    body = [op.operation.name for op in reduction.regions[0].blocks[0].operations]
+    numbers = [_beside_infinity(operand) for operand in reduction.operands[:count]]
+    found = [number for number in numbers if number is not None]
+    if body != ["stablehlo.maximum"] * count + ["stablehlo.return"] or len(found) < count:
+        return False
+    for result, number in zip(reduction.results, found, strict=True):
+        result.replace_all_uses_with(number)
+    return True
+
+
+def _beside_infinity(operand: ir.Value) -> ir.Value | None:
+    """The number s of a vector (s, -inf); None if it is anything else."""
+    pad = defining_op(operand)
+    if pad is None or pad.name != "stablehlo.pad" or tensor_info(operand.type).shape != (2,):
+        return None
+    alone, padding = defining_op(pad.operands[0]), constant_behind(pad.operands[1])
+    if padding is None or splat_number(padding) != -math.inf or alone is None or alone.name != "stablehlo.reshape":
+        return None
+    return alone.operands[0] if is_packable(alone.operands[0]) else None
 
 
 def _same(element: ir.Value) -> list[ir.Value]:

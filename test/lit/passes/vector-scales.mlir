@@ -1,9 +1,10 @@
 // Scales that follow from the arguments alone are computed in one vector at the start, which what reads them is behind;
 // those that leave are results of one reduction, of each and minus infinity. Without the option each stands by itself.
-// On XLA:CPU the first are results of a reduction too.
+// On XLA:CPU all of them are results of a call that becomes one kernel; of reductions in partitioned programs.
 // RUN: scalify-opt %s | FileCheck %s
 // RUN: scalify-opt --no-vector-scales %s | FileCheck %s --check-prefix=APART
 // RUN: scalify-opt %s | scalify-opt --scalify-cpu-scales | FileCheck %s --check-prefix=CPU
+// RUN: scalify-opt %s | scalify-opt --scalify-cpu-scales=calls=false | FileCheck %s --check-prefix=PARTS
 
 // CHECK-LABEL: func.func @sums(
 // CHECK: %[[START:.+]] = stablehlo.concatenate {{.*}} -> tensor<8xf32>
@@ -16,11 +17,18 @@
 // CHECK: return {{.*}}, %[[LEAVING]]#0, {{.*}}, %[[LEAVING]]#1, {{.*}}, %[[LEAVING]]#2, {{.*}}, %[[LEAVING]]#3 :
 
 // CPU-LABEL: func.func @sums(
-// CPU-NOT: stablehlo.optimization_barrier
-// CPU: %[[START:.+]]:8 = stablehlo.reduce(
-// CPU-NOT: stablehlo.slice
-// CPU: %[[LEAVING:.+]]:4 = stablehlo.reduce(
-// CPU: return
+// CPU-NEXT: %[[SCALES:.+]]:12 = call @scales(
+// CPU-SAME: {mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}}
+// CPU: return {{.*}}, %[[SCALES]]#0, {{.*}}, %[[SCALES]]#3, {{.*}}, %[[SCALES]]#6, {{.*}}, %[[SCALES]]#9 :
+// CPU-LABEL: func.func private @scales(
+// CPU-COUNT-4: stablehlo.maximum {{.*}} : tensor<f32>
+
+// PARTS-LABEL: func.func @sums(
+// PARTS-NOT: stablehlo.optimization_barrier
+// PARTS: %[[START:.+]]:8 = stablehlo.reduce(
+// PARTS-NOT: stablehlo.slice
+// PARTS: %[[LEAVING:.+]]:4 = stablehlo.reduce(
+// PARTS: return
 
 // APART-LABEL: func.func @sums(
 // APART-NOT: stablehlo.concatenate
