@@ -18,7 +18,7 @@ kernel of updates that it leaves apart if they share single numbers alone (measu
 kind).
 
 XLA:CPU makes a kernel of each number that enters a vector, and another of each that leaves it; and it compiles kernels
-that differ in nothing but their operands once. So there all of them are results: `scalify-cpu-scales`.
+that differ in nothing but their operands once. So there all of them are results of a call: `scalify-cpu-scales`.
 """
 
 import math

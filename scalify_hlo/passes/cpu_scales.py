@@ -36,6 +36,9 @@ _ARITHMETIC = frozenset(
 _NUMBERS = frozenset({"f32", "i1", "i32", "ui32"})
 # One kernel of a call that stays one.
 _ONE_KERNEL = {"xla_cpu_small_call": "true", "inlineable": "false"}
+# LLVM takes far more than proportionally longer for long functions: for BERT's 1,173 operations, compiled alone, 3 to 4 s
+# in one call, 1.4 s in calls of 150 operations and 1.0 s in calls of 75.
+_MOST_OPERATIONS = 128
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,12 +76,17 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
         if all(operand in known or _is_constant(operand) for operand in op.operands):
             known.add(op.results[0])
             first.append(op)
-    end = block.operations[len(block.operations) - 1].operation
     last = _only_leaving(op for op in numbers if op.results[0] not in known)
     if len(leaving(last)) >= FEWEST:
-        outline(module, "leaving_scales", last, end, _ONE_KERNEL)
+        _outline(module, "leaving_scales", last, block.operations[len(block.operations) - 1].operation)
     if len(leaving(first)) >= FEWEST_ARGUMENTS:
-        outline(module, "scales", first, block.operations[0].operation, _ONE_KERNEL)
+        moved = set(first)
+        _outline(module, "scales", first, next(op.operation for op in block.operations if op.operation not in moved))
+
+
+def _outline(module: ir.Module, name: str, operations: list[ir.Operation], before: ir.Operation) -> None:
+    for start in range(0, len(operations), _MOST_OPERATIONS):
+        outline(module, name, operations[start : start + _MOST_OPERATIONS], before, _ONE_KERNEL)
 
 
 def _is_arithmetic(op: ir.Operation) -> bool:
