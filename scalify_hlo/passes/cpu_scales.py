@@ -36,8 +36,8 @@ _ARITHMETIC = frozenset(
 _NUMBERS = frozenset({"f32", "i1", "i32", "ui32"})
 # One kernel of a call that stays one.
 _ONE_KERNEL = {"xla_cpu_small_call": "true", "inlineable": "false"}
-# LLVM takes far more than proportionally longer for long functions: for BERT's 1,173 operations, compiled alone, 3 to 4 s
-# in one call, 1.4 s in calls of 150 operations and 1.0 s in calls of 75.
+# LLVM takes far more than proportionally longer for long functions: for BERT's 1,173 operations, compiled alone, 3 to
+# 4 s in one call, 1.4 s in calls of 150 operations and 1.0 s in calls of 75.
 _MOST_OPERATIONS = 128
 
 
