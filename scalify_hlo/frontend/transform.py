@@ -228,6 +228,10 @@ class ScalifiedFunction(functools.partial[Any]):
         return self._by_rounding[rounding]
 
 
+# Since jax 0.12 True is for functions that are lowered by themselves first: nothing is seen of what is around them.
+_INLINED: Any = getattr(jax, "Inline").JAX_EARLY if hasattr(jax, "Inline") else True  # noqa: B009 - not in older ones
+
+
 def _jit(
     fun: Callable[..., Any], options: ScalifyOptions, jit_arguments: dict[str, Any], precision: PrecisionPolicy | None
 ) -> Any:
@@ -241,7 +245,7 @@ def _jit(
     if shardings == (None, None):
         # In another function: no function of its own there, so that the shardings of its operands are seen, and in
         # shard_map which scales are equal on all devices.
-        return jax.jit(scalified, inline=True, **others)
+        return jax.jit(scalified, inline=_INLINED, **others)
     return ShardedFunction(scalified, others, *shardings)
 
 

@@ -200,11 +200,16 @@ def _module_of_exported(program: Program) -> bytes:
 def load_exported(program: Program) -> Any:
     """The `jax.export.Exported` itself. Raises ScalifyError when it is damaged or names types unknown here."""
     _module_of_exported(program)
+    import jax
     import jax.export
 
     try:
         exported = jax.export.deserialize(bytearray(program.data))
     except Exception as error:  # noqa: BLE001 - see _module_of_exported; ValueError for types not registered here
+        if "older than" in str(error):
+            what = f"cannot read {_WHAT[program.format]}: jax {jax.__version__} reads none that is as old as this"
+            advice = "export the program again, or rewrite it with the jax that wrote it or --emit=artifact"
+            raise _unreadable(program.name, f"{what}; {advice}") from None
         hint = ""
         if "unregistered" in str(error):
             hint = (

@@ -5,6 +5,7 @@ JAX before 0.7 writes no derivative into the name of an operation that has no na
 
 import pathlib
 
+import jax.export
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -33,6 +34,29 @@ def run(*arguments: object) -> str:
     return done.output
 
 
+def too_old(path: pathlib.Path) -> bool:
+    """Whether this jax writes nothing back into an export as old as that, since it does not read it."""
+    try:
+        jax.export.deserialize(bytearray(path.read_bytes()))
+    except ValueError as error:
+        return "older than" in str(error)
+    return False
+
+
+def form(path: pathlib.Path) -> list[str]:
+    return ["--emit=artifact"] if too_old(path) else []
+
+
+def test_what_jax_reads_no_more_is_said_in_one_line_with_what_to_do(tmp_path: pathlib.Path) -> None:
+    old = [path for path in HERE.glob("forward-*.bin") if too_old(path)]
+    if not old:
+        pytest.skip("this jax reads all of them")
+    done = CliRunner().invoke(scalify_opt.main, [str(old[0]), "-o", str(tmp_path / "out.bin")])
+    assert done.exit_code == 1 and not (tmp_path / "out.bin").exists()
+    (line,) = done.output.strip().splitlines()
+    assert "reads none that is as old as this; export the program again" in line and "--emit=artifact" in line
+
+
 def test_versions() -> None:
     assert len({path.stem.split("-")[1] for path in STEPS}) >= 4
 
@@ -57,7 +81,7 @@ def test_a_forward_program(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     with module.context:
         region = find_update(module, "main")
         assert not region.trains and not region.state
-    said = run(path, "--precision=fp8", "-o", tmp_path / "out.bin")
+    said = run(path, "--precision=fp8", *form(path), "-o", tmp_path / "out.bin")
     assert "2 weights (512 elements)" in said
 
 
@@ -65,7 +89,7 @@ def test_a_forward_program(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
 def test_the_rewritten_step_computes_the_same(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     arrays = [0.2 * draw(*shape) for shape in ((32,), (16, 32), (32, 16)) * 2] + [draw(64, 16) for _ in range(2)]
     want = xla.compile(read(path))(arrays)
-    run(path, "--args=none", "--plain-results", "-o", tmp_path / "out.bin")
+    run(path, "--args=none", "--plain-results", *form(path), "-o", tmp_path / "out.bin")
     for a, b in zip(xla.compile(read(tmp_path / "out.bin"))(arrays), want, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
