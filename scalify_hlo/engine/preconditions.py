@@ -15,6 +15,7 @@ from scalify_hlo.analysis.calls import CALLS, callee_name, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.manual import mesh_sizes
+from scalify_hlo.module.propagation import meshes
 
 _NUMBER, _TEXT, _NUMBERS = "an integer", "a string", "an array of i64"
 _KINDS: dict[str, type[ir.Attribute]] = {
@@ -70,16 +71,19 @@ def mesh_errors(module: ir.Module) -> list[Diagnostic]:
     count: int = 1
     if _PARTITIONS in attributes and isinstance(attributes[_PARTITIONS], ir.IntegerAttr):
         count = ir.IntegerAttr(attributes[_PARTITIONS]).value
-    for op in module.body.operations if count > 1 else ():
-        if op.operation.name == "sdy.mesh":
-            sizes = mesh_sizes(module.operation, op.attributes["mesh"])
-            devices = math.prod(sizes.values())
-            if sizes and devices != count:
-                axes = ", ".join(f'"{axis}"={size}' for axis, size in sizes.items())
-                message = f"mesh <[{axes}]> has {devices} devices, and the module is for {count} ({_PARTITIONS}): "
-                message += "give it a mesh of as many, or the module the number of the mesh"
-                found.append(Diagnostic(message, describe_location(op.location)))
-    return found
+    if count <= 1:
+        return found
+    defined = [(op.attributes["mesh"], op.operation) for op in module.body.operations if op.operation.name == "sdy.mesh"]
+    written_out = ((mesh, op) for mesh, op in meshes(module) if not isinstance(mesh, ir.FlatSymbolRefAttr))
+    for mesh, op in (*defined, *written_out):
+        sizes = mesh_sizes(module.operation, mesh)
+        devices = math.prod(sizes.values())
+        if sizes and devices != count:
+            axes = ", ".join(f'"{axis}"={size}' for axis, size in sizes.items())
+            message = f"mesh <[{axes}]> has {devices} devices, and the module is for {count} ({_PARTITIONS}): "
+            message += "give it a mesh of as many, or the module the number of the mesh"
+            found.append(Diagnostic(message, describe_location(op.location)))
+    return list(dict.fromkeys(found))
 
 
 def _check_function(name: str, function: ir.Operation, errors: list[Diagnostic]) -> None:

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from scalify_hlo.frontend.scaled_array import ScaledArray, is_scaled
+from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape, is_scaled
 
 
 def scaled_shardings(shardings: Any, like: Any) -> Any:
@@ -26,9 +26,16 @@ def scaled_shardings(shardings: Any, like: Any) -> Any:
     ScaledArray: the scale is sharded along the dimensions in which it has as many numbers as the data, and replicated
     along all others; one of rank 0 is replicated. What it returns is meant for `jax.device_put`, the `in_shardings` and
     `out_shardings` of `jax.jit`, and `jax.lax.with_sharding_constraint`. Raises ValueError where `shardings` is no
-    prefix of `like`, or a leaf of it no sharding, with the path of the first such leaf.
+    prefix of `like`, a leaf of it no sharding, or a scale does not belong to its data, with the path of the first such
+    leaf.
     """
     _check_fits("shardings", shardings, like)
+    for path, leaf in jax.tree_util.tree_leaves_with_path(like, is_leaf=is_scaled):
+        if is_scaled(leaf):
+            try:
+                check_scale_shape(np.shape(leaf.data), np.shape(leaf.scale))
+            except ValueError as error:
+                raise ValueError(f"scalify: shardings: {jax.tree_util.keystr(path)}: {error}") from None
     return jax.tree.map(
         lambda sharding, part: jax.tree.map(lambda leaf: _of_leaf(sharding, leaf), part, is_leaf=is_scaled),
         shardings, like, is_leaf=_is_sharding,
@@ -48,7 +55,13 @@ class ShardedFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if jax.sharding.get_abstract_mesh().manual_axes:
             return self.__wrapped__(*args, **kwargs)  # in shard_map, which has cut the arguments already
-        return self._jitted(args, kwargs)(*args, **kwargs)
+        jitted = self._jitted(args, kwargs)
+        try:
+            return jitted(*args, **kwargs)
+        except ValueError:
+            if self._in_shardings is not None:
+                _check_devices(scaled_shardings(self._in_shardings, args), args)
+            raise
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """As of a `jax.jit` function."""
@@ -98,6 +111,23 @@ def _check_fits(what: str, shardings: Any, like: Any) -> None:
             raise ValueError(f"scalify: {what}: nothing for the array at {where}: {_known(paths)}")
 
 
+def _check_devices(shardings: Any, arguments: Any) -> None:
+    """Raises ValueError, in one line, where an array lies on other devices than its sharding says."""
+
+    def check(path: Any, array: Any, sharding: Any) -> None:
+        where = jax.tree_util.keystr(path)
+        if isinstance(sharding, NamedSharding) and isinstance(array, jax.Array) and array.committed:
+            wanted, own = sharding.device_set, array.sharding.device_set
+            if wanted != own:
+                devices = f"on {len(own)} devices" if len(own) != len(wanted) else "on other devices"
+                raise ValueError(
+                    f"scalify: in_shardings{where}: the mesh has {len(wanted)} devices, and the array lies {devices}: "
+                    "move it with jax.device_put, or give its own mesh"
+                ) from None
+
+    jax.tree_util.tree_map_with_path(check, arguments, shardings)
+
+
 def _known(paths: list[Any]) -> str:
     names = [jax.tree_util.keystr(path) for path in paths]
     return f"known are {', '.join(names[:6])}{', ...' if len(names) > 6 else ''}"
@@ -127,4 +157,6 @@ def _spec(spec: PartitionSpec, leaf: Any) -> PartitionSpec:
     if not scale:
         return PartitionSpec()
     axes = [*spec, *[None] * (len(data) - len(spec))]
+    if len(axes) > len(data):
+        return spec  # too long: JAX says so of the data
     return PartitionSpec(*(a if n == m else None for a, n, m in zip(axes, scale, data, strict=True)))

@@ -51,10 +51,10 @@ def propagate(module: ir.Module) -> Propagated | None:
 
     The module is left unchanged. Needs its context to be current.
     """
-    meshes = {str(mesh): mesh for mesh in _meshes(module)}
-    if len(meshes) != 1:
+    found_meshes = {str(mesh): mesh for mesh, _ in meshes(module)}
+    if len(found_meshes) != 1:
         return None
-    (mesh,) = meshes.values()
+    (mesh,) = found_meshes.values()
     sizes = mesh_sizes(module.operation, mesh)
     if max(sizes.values(), default=1) <= 1:
         return None
@@ -133,19 +133,19 @@ def _is_per_device(op: ir.Operation) -> bool:
     return False
 
 
-def _meshes(module: ir.Module) -> Iterator[ir.Attribute]:
-    """The meshes of the shardings of arguments and constraints."""
+def meshes(module: ir.Module) -> Iterator[tuple[ir.Attribute, ir.Operation]]:
+    """The meshes of the shardings of arguments and constraints, by name or written out, and where they are."""
     for op in walk(module.operation):
         if op.name == "func.func" and "arg_attrs" in op.attributes:
             for attributes in ir.ArrayAttr(op.attributes["arg_attrs"]):
                 for named in ir.DictAttr(attributes):
                     if named.name == SHARDING:
-                        yield sdy.TensorShardingAttr(named.attr).mesh_or_ref
+                        yield sdy.TensorShardingAttr(named.attr).mesh_or_ref, op
         elif op.name in ("sdy.sharding_constraint", "sdy.reshard"):
-            yield sdy.TensorShardingAttr(op.attributes["sharding"]).mesh_or_ref
+            yield sdy.TensorShardingAttr(op.attributes["sharding"]).mesh_or_ref, op
         elif op.name != MANUAL and SHARDING in op.attributes:
             for sharding in sdy.TensorShardingPerValueAttr(op.attributes[SHARDING]).shardings:
-                yield sdy.TensorShardingAttr(sharding).mesh_or_ref
+                yield sdy.TensorShardingAttr(sharding).mesh_or_ref, op
 
 
 def _axes(value: ir.Value) -> Axes | None:

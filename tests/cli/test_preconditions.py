@@ -37,6 +37,11 @@ REFUSED = {
         'module attributes {mhlo.num_partitions = 8 : i32} {\n  sdy.mesh @mesh = <["a"=2, "b"=2]>\n}', "2:3",
         'mesh <["a"=2, "b"=2]> has 4 devices, and the module is for 8',
     ),
+    "mesh of another size, written out": (
+        "module attributes {mhlo.num_partitions = 8 : i32} {\n"
+        + argument('sdy.sharding = #sdy.sharding<mesh<["a"=4]>, [{"a"}]>').replace("2xf32", "8xf32") + "}\n", "2:1",
+        'mesh <["a"=4]> has 4 devices, and the module is for 8',
+    ),
     "axis of no mesh": ('sdy.mesh @mesh = <["a"=2]>\n' + argument('sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>'),
                         "2:1", 'unknown axis name: "b"'),
     "marker": ('func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n'

@@ -372,6 +372,17 @@ def test_shardings_that_do_not_fit_are_refused():
     placed = jax.device_put(x, sc.scaled_shardings(NamedSharding(two, P("i")), x))
     with pytest.raises(ValueError, match="exported for 4 devices"):
         jax.jit(sc.scalify_exported(exported).call)(placed)
+    message = r"^scalify: in_shardings.0..data: the mesh has 4 devices, and the array lies on 2 devices: .*$"
+    with pytest.raises(ValueError, match=message):
+        sc.scalify(lambda x: x * 2, in_shardings=(sharding,))(placed)
+    for shape in ((2, 1), (8,)):
+        wrong = {"w": sc.ScaledArray(np.ones((8, 16), np.float32), np.ones(shape, np.float32))}
+        message = rf"^scalify: shardings: .'w'.: a scale of shape .{', '.join(map(str, shape))}.*does not belong to .*$"
+        with pytest.raises(ValueError, match=message):
+            sc.scaled_shardings(sharding, wrong)
+    rows = sc.ScaledArray(np.ones((8, 16), np.float32), np.ones((8, 1), np.float32))
+    with pytest.raises(ValueError, match="only valid for values of rank at least 3"):
+        jax.device_put(rows, sc.scaled_shardings(NamedSharding(mesh, P("i", None, None)), rows))
     """)
 
 
