@@ -93,14 +93,14 @@ def _decoder_loss(p: Any, tokens: jax.Array, place: Place, scanned: bool, tied: 
     return _cross_entropy(logits[:, :-1], tokens[:, 1:])
 
 
-def decoder(scanned: bool = False, tied: bool = False) -> Model:
+def decoder(scanned: bool = False, tied: bool = False, layers: int = LAYERS) -> Model:
     """GPT-2. scanned: its layers are stacked and gone through by `lax.scan`. tied: the embedding is the head too."""
     block = {"attention": _attention_shapes(), "mlp": _mlp_shapes()}
-    stacked = jax.tree.map(lambda s: (LAYERS, *s), block, is_leaf=is_shape)
+    stacked = jax.tree.map(lambda s: (layers, *s), block, is_leaf=is_shape)
     shapes = {
         "embedding": (VOCABULARY, WIDTH),
         "position": (LENGTH, WIDTH),
-        "blocks": stacked if scanned else [block] * LAYERS,
+        "blocks": stacked if scanned else [block] * layers,
         "gain": (WIDTH,),
         **({} if tied else {"head": (WIDTH, VOCABULARY)}),
     }

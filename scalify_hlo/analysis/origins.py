@@ -114,6 +114,8 @@ class Origins:
                 return op.operands[0], dims, f"{op.attributes['start_indices']}{op.attributes['limit_indices']}"
             case "stablehlo.dynamic_slice":
                 return op.operands[0], dims, ""
+            case "stablehlo.all_gather":  # whole what each device has a part of
+                return op.operands[index], dims, ""
             case _ if carries(op):
                 return op.operands[index], dims, ""
             case "stablehlo.multiply" | "stablehlo.divide":

@@ -73,7 +73,9 @@ def mesh_errors(module: ir.Module) -> list[Diagnostic]:
         count = ir.IntegerAttr(attributes[_PARTITIONS]).value
     if count <= 1:
         return found
-    defined = [(op.attributes["mesh"], op.operation) for op in module.body.operations if op.operation.name == "sdy.mesh"]
+    defined = [
+        (op.attributes["mesh"], op.operation) for op in module.body.operations if op.operation.name == "sdy.mesh"
+    ]
     written_out = ((mesh, op) for mesh, op in meshes(module) if not isinstance(mesh, ir.FlatSymbolRefAttr))
     for mesh, op in (*defined, *written_out):
         sizes = mesh_sizes(module.operation, mesh)

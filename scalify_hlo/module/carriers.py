@@ -122,6 +122,15 @@ def constrain(value: ir.Value, sharding: ir.Attribute, ip: ir.InsertionPoint) ->
     return ir.Operation.create(_CONSTRAINT, [value.type], [value], attributes, loc=location, ip=ip).results[0]
 
 
+def pinned(value: ir.Value, sharding: ir.Attribute, ip: ir.InsertionPoint) -> ir.Value:
+    """The value laid out as it would be without the parts; for all that read it, so that it is gathered once."""
+    own = sharding_of(value)
+    if own is None and takes_layout(value, sharding):
+        lay_out(value.owner.operation, sharding)
+        return value
+    return value if own is not None and own == sharding else constrain(value, sharding, ip)
+
+
 def _fold_block(block: ir.Block) -> bool:
     found = False
     for op in [op.operation for op in block.operations]:
@@ -140,8 +149,9 @@ def _fold(constraint: ir.Operation) -> bool:
     (value,), (result,) = constraint.operands, constraint.results
     sharding = constraint.attributes["sharding"]
     own = sharding_of(value)
-    if isinstance(value.type, ir.RankedTensorType) and not ir.RankedTensorType(value.type).rank:
-        given = False  # a number is replicated in any case
+    is_number = isinstance(value.type, ir.RankedTensorType) and not ir.RankedTensorType(value.type).rank
+    if is_number and not len(sdy.TensorShardingAttr(sharding).unreduced_axes):
+        given = False  # a number is replicated in any case, but where devices have parts of it
     elif own is None and _may_take(value, sharding):
         lay_out(value.owner.operation, sharding)
         given = True

@@ -41,12 +41,20 @@ def device_sum(op: ir.Operation, known: Propagated) -> DeviceSum | None:
     found = _FOUND[op.name](op, layout)
     if found is None or not found.axes:
         return None
+    if op.name == _SCATTER and _rows_are_fewer(op, layout.results[0], found, known):
+        return None
     cut = zip((*op.operands[: len(found.operands)], op.results[0]), (*found.operands, layout.results[0]), strict=True)
-    for value, own in cut:
-        parts = [math.prod(known.sizes[axis] for axis in each) for each in own]
-        if any(size % count for size, count in zip(tensor_info(value.type).shape, parts, strict=True)):
-            return None
-    return found
+    return found if all(_is_even(value, own, known) for value, own in cut) else None
+
+
+def number_sum(op: ir.Operation, known: Propagated) -> DeviceSum | None:
+    """How a reduction to one number is summed over devices; None where it is not, or where the partitioner pads."""
+    layout = known.layouts.get(op.results[0])
+    own = None if layout is None else layout.operands[0]
+    if own is None or not is_sum(op) or tensor_info(op.results[0].type).element not in BYTES:
+        return None
+    axes = frozenset(axis for each in own for axis in each)
+    return DeviceSum(axes, (own,)) if axes and _is_even(op.operands[0], own, known) else None
 
 
 def without(layout: Axes, axes: frozenset[str]) -> Axes:
@@ -72,6 +80,12 @@ def is_number(value: ir.Value) -> bool:
     if op.name == "stablehlo.broadcast_in_dim":
         return tensor_info(op.operands[0].type).rank == 0
     return op.name == "stablehlo.constant" and splat_number(op) is not None
+
+
+def _is_even(value: ir.Value, layout: Axes, known: Propagated) -> bool:
+    """Whether devices have parts of one size of a value."""
+    parts = [math.prod(known.sizes[axis] for axis in each) for each in layout]
+    return not any(size % count for size, count in zip(tensor_info(value.type).shape, parts, strict=True))
 
 
 def _product(op: ir.Operation, layout: Layout) -> DeviceSum | None:
@@ -120,6 +134,19 @@ def _scatter(op: ir.Operation, layout: Layout) -> DeviceSum | None:
     if vector < len(indices) and indices[vector]:
         return None
     return DeviceSum(axes, (whole, indices, updates))
+
+
+def _rows_are_fewer(scatter: ir.Operation, layout: Axes, found: DeviceSum, known: Propagated) -> bool:
+    """Whether parts of the rows that are added are fewer bytes to move than the sum of what they are added to.
+
+    That is possible where each device is to have a part of every row: an embedding that is cut along its width.
+    """
+    numbers = stablehlo.ScatterDimensionNumbers(scatter.attributes["scatter_dimension_numbers"])
+    if not any(layout) or any(layout[d] for d in _integers(numbers.inserted_window_dims)):
+        return False
+    indices, rows, result = (tensor_info(x.type) for x in (*scatter.operands[1:], scatter.results[0]))
+    own = rows.size // math.prod(known.sizes[axis] for axis in found.axes) * BYTES.get(rows.element, 4)
+    return own + 4 * indices.size < result.size * BYTES["f16"]  # however narrow the sum would be
 
 
 def _integers(dimensions: Iterable[Any]) -> list[int]:

@@ -15,6 +15,8 @@ Gradients that no operation rounds (those of biases, of weights that several lay
 rounded for their sum, to the type that the policy has for sums, as those are that a program sums itself. Their data are
 of unit size there: they are summed before scales that are known at run time multiply them. Statistics (means,
 variances, sums of exponentials), which are read along the rows that they are of, are summed as they are.
+
+Numbers, which are statistics that scales follow above all, are summed as vectors (`joined_numbers`).
 """
 
 import dataclasses
@@ -25,13 +27,14 @@ from typing import ClassVar
 from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.module.carriers import constrain, fold_layouts, lay_out, sharding_of, takes_layout, unfold_layouts
+from scalify_hlo.module.carriers import constrain, fold_layouts, lay_out, pinned, unfold_layouts
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.propagation import Axes, Propagated, propagate
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.device_sums import BYTES, PRODUCT, REDUCTION, SOURCES, device_sum, is_number, is_sum, without
+from scalify_hlo.passes.joined_numbers import ALL_REDUCE, join_numbers
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 _CONVERT, _CLAMP = "stablehlo.convert", "stablehlo.clamp"
@@ -106,24 +109,24 @@ class PartialSums(Pass):
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Adds constraints in place."""
         with module.context, ir.Location.unknown(module.context):
-            if not any(op.name in SOURCES for op in walk(module.operation)):
-                return
-            known = propagate(module)
-            if known is None:
+            found = {op.name for op in walk(module.operation)}
+            known = propagate(module) if not found.isdisjoint(SOURCES) else None
+            if known is None and ALL_REDUCE not in found:
                 return
             fold_layouts(module)
-            sums = 0
-            parts = _parts(module, known, self.reductions, self.gradients)
-            for root in [part for part in parts if not part.read]:
-                for end in _cheapest(root)[1]:
-                    if _is_worth_it(end):
-                        sums += 1
-                        _sum(end, known)
+            parts = [] if known is None else _parts(module, known, self.reductions, self.gradients)
+            ends = [end for part in parts if not part.read for end in _cheapest(part)[1] if _is_worth_it(end)]
+            for end in ends if known is not None else ():
+                _sum(end, known)
+            vectors = join_numbers(module, known)
             unfold_layouts(module)
-            if sums:
+            if ends or vectors:
                 erase_dead(module)
-        if sums:
-            message = f"{self.name}: {len(parts)} values in parts, {sums} sums over devices"
+        if ends:
+            message = f"{self.name}: {len(parts)} values in parts, {len(ends)} sums over devices"
+            remarks.append(Diagnostic(message, "", "remark"))
+        if vectors:
+            message = f"{self.name}: numbers summed over devices as {vectors} vectors"
             remarks.append(Diagnostic(message, "", "remark"))
 
 
@@ -271,7 +274,7 @@ def _sum(end: _Part, known: Propagated) -> None:
         apart = known.sharding(without(part.layout, end.axes), sorted(end.axes))
         lay_out(op, apart)
         for i, own in enumerate(part.operands):
-            op.operands[i] = _pinned(op.operands[i], known.sharding(own), ir.InsertionPoint(op))
+            op.operands[i] = pinned(op.operands[i], known.sharding(own), ir.InsertionPoint(op))
         if not exponent or not part.rounded:
             continue
         # Each part is divided once on its way: where it becomes f16, or before it is added to what has been.
@@ -306,15 +309,6 @@ def _leave_wide(part: _Part) -> None:
     part.inputs = tuple(
         each.inputs[0] if each.in_fp8 and each.element == each.inputs[0].element else each for each in part.inputs
     )
-
-
-def _pinned(value: ir.Value, sharding: ir.Attribute, ip: ir.InsertionPoint) -> ir.Value:
-    """The value laid out as it would be without the parts; for all that read it, so that it is gathered once."""
-    own = sharding_of(value)
-    if own is None and takes_layout(value, sharding):
-        lay_out(value.owner.operation, sharding)
-        return value
-    return value if own is not None and own == sharding else constrain(value, sharding, ip)
 
 
 def _narrowed(end: _Part, exponent: int, known: Propagated, ip: ir.InsertionPoint) -> ir.Value:

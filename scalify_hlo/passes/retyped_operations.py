@@ -27,6 +27,7 @@ class OperationRetyper:
         self.keep = keep
         self.held: dict[ir.Value, Held] = {}
         self.errors: list[Diagnostic] = []
+        self._gradients = set(update.gradients)
         self.exact = ExactValues(calls, update.values)
         self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
 
@@ -203,6 +204,19 @@ class OperationRetyper:
                 self.held[result] = Held(
                     result, natural, WIDE, from_model=from_model, magnitude=iota_size(op), transient=whole
                 )
+
+    def _is_gradient(self, value: ir.Value) -> bool:
+        """Whether all that reads a value is the update of state, or arithmetic on each element on the way there."""
+        found = list(readers(value))
+        return value in self._gradients or (
+            bool(found)
+            and all(
+                len(op.results) == 1
+                and op.name in kinds.ELEMENTWISE | kinds.MOVEMENT
+                and self._is_gradient(op.results[0])
+                for op in found
+            )
+        )
 
     def _is_kept(self, op: ir.Operation) -> bool:
         return any(result in self.keep for result in op.results)

@@ -120,6 +120,8 @@ class Retyper(OperationRetyper):
         elif self._in_update(op):
             computed = natural = self.policy.update
         elif sums and has(op.name, Trait.COLLECTIVE):
+            if natural == WIDE and any(held.from_model for held in data) and self._is_gradient(op.results[0]):
+                natural = self.policy.compute
             computed = (self.policy.reductions or natural) if natural != WIDE else WIDE
         elif sums:
             computed = self.policy.accumulation if natural != WIDE else WIDE

@@ -256,6 +256,23 @@ def test_no_more_bytes_than_the_original_and_the_bf16_program(strategy: str) -> 
 
 
 @needs_compiler
+@pytest.mark.parametrize(
+    ("strategy", "precision", "expected"),
+    [("tensor", "fp8", [4]), ("zero", "fp8", [1, 4]), ("tensor", "fp8-fp16-state", [4, 4]),
+     ("zero", "fp8-fp16-state", [1, 4, 4]), ("two_by_four", "fp8-fp16-state", [1, 4, 4])],
+)  # fmt: skip
+def test_statistics_of_one_place_are_one_vector(strategy: str, precision: str, expected: list[int]) -> None:
+    """Of the logits' gradient, of the four gradients of weights, and of the four new weights: numbers in each."""
+    with make_context():
+        module = ir.Module.parse(lowered(strategy, "float32"))
+        precision_pipeline(precision).run(module, [])
+        found = collectives(parse(compile_for(module, target("h200")).text))
+    small = [each for each in found if each.size <= 1024]
+    assert {(each.kind, each.element) for each in small} == {("all-reduce", "f32")}
+    assert [each.size // 4 for each in small] == expected
+
+
+@needs_compiler
 def test_the_commands_list_collectives_and_the_lint_forbids_wide_ones(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "step.mlir"
     path.write_text(lowered("data", "bfloat16"))
