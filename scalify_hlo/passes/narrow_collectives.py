@@ -2,20 +2,40 @@
 
 # c(all_gather(x)) = all_gather(c(x)) for a rounding c of each element
 
-The bits are the same: the scale of what is moved is equal on all devices, and so is what is rounded.
+The bits are the same: the scale of what is moved is equal on all devices, and so is what is rounded. What is rounded
+behind other movements, in loops that carry it unchanged, or of what a loop has saved for another one, is so too.
 """
 
-from scalify_hlo.analysis.calls import walk
+import dataclasses
+
+from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
-from scalify_hlo.passes.device_sums import BYTES
+from scalify_hlo.passes.device_sums import BYTES, is_number
 from scalify_hlo.types import tensor_info
 
 _MOVEMENTS = names(Trait.MOVES) & names(Trait.COLLECTIVE)
-_CONVERT, _CLAMP = "stablehlo.convert", "stablehlo.clamp"
+_CONVERT, _CLAMP, _WHILE = "stablehlo.convert", "stablehlo.clamp", "stablehlo.while"
+_UPDATE, _LEAVES = "stablehlo.dynamic_update_slice", "sdy.return"
+# Operand 0 in other places, in part or whole.
+_HANDED_ON = frozenset(
+    f"stablehlo.{name}" for name in ("transpose", "reshape", "slice", "dynamic_slice", "broadcast_in_dim", "reverse")
+)
 _Bounds = tuple[float, float] | None
+
+
+@dataclasses.dataclass(eq=False)
+class _Way:
+    """Where a value goes until all that reads it rounds it. roundings: operations that do, with the bounds that it is
+    held within first, and the type. values: the same elements in other places. starts: operands of loops, numbers, in
+    the place of which they are saved."""
+
+    roundings: list[tuple[ir.Operation, _Bounds, str]]
+    values: list[ir.Value]
+    starts: list[tuple[ir.Operation, int]]
 
 
 def round_before_collectives(module: ir.Module, gathers: str) -> int:
@@ -26,36 +46,84 @@ def round_before_collectives(module: ir.Module, gathers: str) -> int:
     least, count = BYTES.get(gathers, 0), 0
     for op in [op for op in walk(module.operation) if op.name in _MOVEMENTS]:
         if len(op.operands) == len(op.results) == 1:
-            found = _rounding(op.results[0])
+            way = _way(op.results[0])
+            found = set() if way is None else {each[1:] for each in way.roundings}
             own = BYTES.get(tensor_info(op.results[0].type).element, 0)
-            if found is not None and least <= BYTES.get(found[1], 1) < own:
-                count += 1
-                _move(op, *found)
+            if way is not None and len(found) == 1:
+                ((bounds, element),) = found
+                if least <= BYTES.get(element, 1) < own:
+                    count += 1
+                    _move(op, way, bounds, element)
     return count
 
 
-def _rounding(value: ir.Value) -> tuple[_Bounds, str] | None:
-    """How all that read a value round it: held within bounds first, or not, and the type; None where they do not."""
-    found: set[tuple[_Bounds, str]] = set()
-    for use in value.uses:
-        op = use.owner.operation
-        if op.name == _CONVERT:
-            found.add((None, tensor_info(op.results[0].type).element))
-            continue
-        if op.name != _CLAMP or op.operands[1] != value:
-            return None
-        low, high = _number(op.operands[0]), _number(op.operands[2])
-        readers = [each.owner.operation for each in op.results[0].uses]
-        if low is None or high is None or any(each.name != _CONVERT for each in readers):
-            return None
-        found.update(((low, high), tensor_info(each.results[0].type).element) for each in readers)
-    return found.pop() if len(found) == 1 else None
+def _way(value: ir.Value) -> _Way | None:
+    """Where a value goes; None where something reads it that does not round it."""
+    way = _Way([], [value], [])
+    passed: set[tuple[ir.Operation, int]] = set()  # what returns a value from the body of a loop
+    for current in way.values:  # which grows meanwhile
+        for use in current.uses:
+            op, i = use.owner.operation, use.operand_number
+            if (op, i) in passed:
+                continue
+            rounding = _rounding(op, i)
+            if rounding:
+                way.roundings += rounding
+            elif op.name in _HANDED_ON and i == 0:
+                way.values.append(op.results[0])
+            elif op.name == _WHILE:
+                body = op.regions[1].blocks[0]
+                if terminator(body).operands[i] != body.arguments[i]:
+                    return None
+                passed.add((terminator(body), i))
+                way.values += [op.regions[0].blocks[0].arguments[i], body.arguments[i], op.results[i]]
+            elif op.name == MANUAL:
+                way.values.append(op.regions[0].blocks[0].arguments[i])
+            elif op.name == _LEAVES and (region := op.parent) is not None and region.operation.name == MANUAL:
+                way.values.append(region.operation.results[i])
+            elif op.name == _UPDATE and i == 1 and (place := _saved_in(op)) is not None:
+                loop, j = place
+                passed |= {(op, 0), (terminator(loop.regions[1].blocks[0]), j)}
+                way.starts.append(place)
+                arguments = [region.blocks[0].arguments[j] for region in loop.regions]
+                way.values += [op.results[0], *arguments, loop.results[j]]
+            else:
+                return None
+    return way
 
 
-def _move(op: ir.Operation, bounds: _Bounds, element: str) -> None:
+def _saved_in(update: ir.Operation) -> tuple[ir.Operation, int] | None:
+    """The loop, and the place among what it carries, in which an update saves a part in each iteration, over zeros."""
+    buffer = update.operands[0]
+    if not isinstance(buffer, ir.BlockArgument) or len(list(buffer.uses)) != 1:
+        return None
+    argument = ir.BlockArgument(buffer)
+    loop = argument.owner.owner.operation
+    if loop.name != _WHILE or argument.owner != loop.regions[1].blocks[0]:
+        return None
+    j = argument.arg_number
+    returned = [(use.owner.operation, use.operand_number) for use in update.results[0].uses]
+    unread = not len(list(loop.regions[0].blocks[0].arguments[j].uses))
+    if not unread or returned != [(terminator(argument.owner), j)] or not is_number(loop.operands[j]):
+        return None
+    return loop, j
+
+
+def _rounding(op: ir.Operation, operand: int) -> list[tuple[ir.Operation, _Bounds, str]]:
+    """The conversions by which an operation rounds an operand, held within bounds first or not; none if it does not."""
+    if op.name == _CONVERT:
+        return [(op, None, tensor_info(op.results[0].type).element)]
+    if op.name != _CLAMP or operand != 1:
+        return []
+    low, high = _number(op.operands[0]), _number(op.operands[2])
+    readers = [each.owner.operation for each in op.results[0].uses]
+    if low is None or high is None or any(each.name != _CONVERT for each in readers):
+        return []
+    return [(each, (low, high), tensor_info(each.results[0].type).element) for each in readers]
+
+
+def _move(op: ir.Operation, way: _Way, bounds: _Bounds, element: str) -> None:
     """Let a movement move what is rounded, in place of what read it."""
-    result = op.results[0]
-    readers = [use.owner.operation for use in result.uses]
     with ir.InsertionPoint(op), op.location:
         value = op.operands[0]
         if bounds is not None:
@@ -63,14 +131,17 @@ def _move(op: ir.Operation, bounds: _Bounds, element: str) -> None:
             low, high = (emit.splat(number, bound) for bound in bounds)
             value = emit.op("clamp", value.type, low, value, high)
         op.operands[0] = emit.convert(value, element)
-    result.set_type(emit.with_element(result.type, element))
-    for reader in readers:
-        rounded = [reader] if reader.name == _CONVERT else [use.owner.operation for use in reader.results[0].uses]
-        for each in rounded:
-            each.results[0].replace_all_uses_with(result)
-            each.erase()
-        if reader.name == _CLAMP:
-            reader.erase()
+    for loop, i in way.starts:
+        with ir.InsertionPoint(loop), loop.location:
+            loop.operands[i] = emit.convert(loop.operands[i], element)
+    for value in way.values:
+        value.set_type(emit.with_element(value.type, element))
+    for convert, _, _ in way.roundings:
+        clamp = convert.operands[0].owner
+        convert.results[0].replace_all_uses_with(convert.operands[0] if bounds is None else clamp.operands[1])
+        convert.erase()
+        if bounds is not None and not len(list(clamp.results[0].uses)):
+            clamp.erase()
 
 
 def _number(value: ir.Value) -> float | None:

@@ -20,6 +20,19 @@ def local(w, x):
         return x + jnp.tanh(x @ jax.lax.all_gather(own, "i", axis=0, tiled=True)), None
     return jax.lax.scan(jax.checkpoint(layer), x, w)[0]
 """,
+    # The same, with the gathered weights saved for the gradient.
+    "saved weights": """
+def local(w, x):
+    def layer(x, own):
+        return x + jnp.tanh(x @ jax.lax.all_gather(own, "i", axis=0, tiled=True)), None
+    return jax.lax.scan(layer, x, w)[0] @ HEAD
+""",
+    # All layers are gathered at once, before the loop over them.
+    "stacked weights": """
+def local(w, x):
+    layer = lambda x, own: (x + jnp.tanh(x @ own), None)
+    return jax.lax.scan(layer, x, jax.lax.all_gather(w, "i", axis=1, tiled=True))[0] @ HEAD
+""",
     # Sequence parallel: activations are gathered before a product whose weight is cut. Forward alone, because
     # a gradient reads in f16 what was gathered.
     "activations": """
@@ -37,6 +50,7 @@ def test_what_is_rounded_before_it_is_gathered_has_the_same_bits(name: str) -> N
     cut = 'P(None, None, "i")' if name == "activations" else 'P(None, "i")'
     four_devices.run(PRELUDE + LOCAL[name] + f"""
 w = np.float32(np.random.default_rng(0).standard_normal((2, 64, 64)) / 8)
+HEAD = np.float32(np.random.default_rng(2).standard_normal((64, 64)) / 8)
 X = np.float32(np.random.default_rng(1).standard_normal((64, 64)))
 mapped = jax.shard_map(local, mesh=mesh, in_specs=({cut}, P("i")), out_specs=P("i"), check_vma=False)
 loss = lambda w, x: jnp.mean(jnp.square(mapped(w, x)))

@@ -34,23 +34,27 @@ def moved(step: Callable[..., Any], arguments: tuple[Any, ...], precision: str, 
     return dict(collections.Counter(f"{info.element} rank {info.rank}" for info in infos if info.rank))
 
 
+@pytest.mark.parametrize("is_recomputed", [False, True])
 @pytest.mark.parametrize("is_scanned", [False, True])
-def test_recomputed_layers_are_gathered_in_one_type(is_scanned: bool) -> None:
-    """ZeRO-3 with rematerialisation: a layer that is computed again for its gradient is no head, which stays f16."""
+def test_layers_are_gathered_in_one_type(is_scanned: bool, is_recomputed: bool) -> None:
+    """ZeRO-3: a layer that is computed again for its gradient is no head, which stays f16; nor does it where a loop
+    saves what is gathered."""
 
     def layer(x: jax.Array, own: Any) -> tuple[jax.Array, None]:
         up, down = (jax.lax.all_gather(w, "i", axis=0, tiled=True) for w in own)
         normed = x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-5)
         return x + jax.nn.gelu(normed @ up) @ down, None
 
+    once = jax.checkpoint(layer) if is_recomputed else layer
+
     def local(w: Any, head: jax.Array, x: jax.Array) -> Any:
         def loss(w: Any) -> jax.Array:
             y = x
             if is_scanned:
-                y = jax.lax.scan(jax.checkpoint(layer), y, w)[0]
+                y = jax.lax.scan(once, y, w)[0]
             else:
                 for i in range(LAYERS):
-                    y = jax.checkpoint(layer)(y, [a[i] for a in w])[0]
+                    y = once(y, [a[i] for a in w])[0]
             return jnp.mean(jax.nn.logsumexp(y @ head, -1))
 
         return jax.tree.map(lambda w, g: w - 0.1 * g, w, jax.grad(loss)(w))
