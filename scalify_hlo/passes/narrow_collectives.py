@@ -45,15 +45,14 @@ def round_before_collectives(module: ir.Module, gathers: str) -> int:
     """
     least, count = BYTES.get(gathers, 0), 0
     for op in [op for op in walk(module.operation) if op.name in _MOVEMENTS]:
-        if len(op.operands) == len(op.results) == 1:
-            way = _way(op.results[0])
-            found = set() if way is None else {each[1:] for each in way.roundings}
-            own = BYTES.get(tensor_info(op.results[0].type).element, 0)
-            if way is not None and len(found) == 1:
-                ((bounds, element),) = found
-                if least <= BYTES.get(element, 1) < own:
-                    count += 1
-                    _move(op, way, bounds, element)
+        way = _way(op.results[0]) if len(op.operands) == len(op.results) == 1 else None
+        found = {each[1:] for each in way.roundings} if way is not None else set[tuple[_Bounds, str]]()
+        own = BYTES.get(tensor_info(op.results[0].type).element, 0)
+        if way is not None and len(found) == 1:
+            ((bounds, element),) = found
+            if least <= BYTES.get(element, 1) < own:
+                count += 1
+                _move(op, way, bounds, element)
     return count
 
 

@@ -116,8 +116,9 @@ class PartialSums(Pass):
             fold_layouts(module)
             parts = [] if known is None else _parts(module, known, self.reductions, self.gradients)
             ends = [end for part in parts if not part.read for end in _cheapest(part)[1] if _is_worth_it(end)]
-            for end in ends if known is not None else ():
-                _sum(end, known)
+            if known is not None:
+                for end in ends:
+                    _sum(end, known)
             vectors = join_numbers(module, known)
             unfold_layouts(module)
             if ends or vectors:

@@ -92,8 +92,8 @@ for exponent in (20, -20):
         want = 65504.0 * count * 2.0**exponent
         np.testing.assert_array_equal(np.asarray(y.data, np.float64) * np.asarray(y.scale, np.float64), want)
 
-# The same of sums that the partitioner adds: a product that is cut along what it contracts, rounded to f16. The parts of
-# the first devices alone have a sum that f16 has not; that of all is its largest number.
+# The same of sums that the partitioner adds: a product that is cut along what it contracts, rounded to f16. The parts
+# of the first devices alone have a sum that f16 has not; that of all is its largest number.
 rows, columns = np.ones((8, 4 * count), np.float16), np.full((4 * count, 8), 65504, np.float16)
 columns[2 * count :] *= -0.5
 product = sc.scalify(lambda x, w: x @ w, in_shardings=(NamedSharding(mesh, P(None, "i")), cut), out_shardings=whole)

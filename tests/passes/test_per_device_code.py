@@ -11,6 +11,7 @@ import pytest
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from benchmarks.partitioned.models import decoder, is_shape
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
@@ -91,3 +92,25 @@ def test_gradients_of_vectors_are_summed_in_the_type_of_the_policy(precision: st
     # The statistic, and what its gradient is a sum of.
     statistics = collections.Counter(found) - expected
     assert set(statistics) == {"f32 rank 1"} and not expected - collections.Counter(found), found
+
+
+@pytest.mark.parametrize(("precision", "count"), [("fp8", 7), ("fp8 rescaling=scores,logits", 3), ("fp16", 1)])
+def test_small_collectives_of_a_layer(precision: str, count: int) -> None:
+    """Data parallel, two layers: what rescales the logits' gradient, and those of two branches and the scores of each
+    layer, one after the other. The loss, which waits for none, is summed with the last of them."""
+    model = decoder(layers=2)
+
+    def local(p: Any, tokens: jax.Array) -> Any:
+        value, g = jax.value_and_grad(lambda p: model.loss(p, tokens, lambda x, _: x))(p)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, p, jax.lax.pmean(g, "i")), jax.lax.pmean(value, "i")
+
+    step = jax.shard_map(local, mesh=MESH, in_specs=(P(), P("i")), out_specs=P(), check_vma=False)
+    p = jax.tree.map(array, model.shapes, is_leaf=is_shape)
+    tokens = jax.ShapeDtypeStruct(model.batch.shape, np.int32, sharding=NamedSharding(MESH, P("i")))
+    text = jax.jit(step).trace(p, tokens).lower(lowering_platforms=("cuda",)).as_text()
+    with make_context():
+        module = ir.Module.parse(text)
+        precision_pipeline(precision).run(module, [])
+        sums = [tensor_info(op.operands[0].type) for op in walk(module.operation) if op.name == "stablehlo.all_reduce"]
+    small = [info.size for info in sums if info.size <= 2]
+    assert len(small) == count and sum(small) == count + (precision != "fp16"), small
