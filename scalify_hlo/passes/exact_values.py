@@ -1,5 +1,5 @@
-"""Values of which a narrow type would lose what is read of them: those whose logarithm is taken, what lies inside a
-function that is written out, and what is computed of the optimiser's values alone.
+"""Values of which a narrow type would lose what is read of them: those whose logarithm is taken, those that an index
+is chosen by, what lies inside a function that is written out, and what is computed of the optimiser's values alone.
 """
 
 from collections.abc import Mapping
@@ -23,21 +23,25 @@ class ExactValues:
         # Gradients, arguments that are the optimiser's own, and what is computed of these alone.
         self.state: set[ir.Value] = set()
         self.logged: set[ir.Value] = set()
-        self.noted: set[ir.Block] = set()  # whose logarithms are known
+        self.ranked: set[ir.Value] = set()  # by which an index is chosen
+        self.noted: set[ir.Block] = set()  # whose logarithms and choices are known
         self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
 
     def note(self, block: ir.Block) -> None:
         """Look at the operations of a block, before any of them changes."""
-        self._note_logged(block)
+        self._note_whole(block)
         operations = [op.operation for op in block.operations]
         for expansion in find_expansions(operations):
             self.written_out |= dict.fromkeys(expansion.members, expansion)
 
-    def _note_logged(self, block: ir.Block) -> None:
-        """Mark the values of which logarithms are taken, by way of elementwise operations and of those that move
-        elements: they spread over the whole range of exponents.
+    def _note_whole(self, block: ir.Block) -> None:
+        """Mark the values of which logarithms are taken, and those by which an index is chosen, by way of elementwise
+        operations and of those that move elements.
+
+        The former spread over the whole range of exponents; of the latter the differences count, however small.
 
         # log(1e-20) = -46, and log(0) = -inf where f16 has rounded 1e-20 to 0
+        # argmin(|x|^2 - 2 x c) is argmin(-2 x c), unless |x|^2 takes the digits in which the distances differ
         """
         if block in self.noted:  # with its caller
             return
@@ -45,25 +49,29 @@ class ExactValues:
         for op in reversed([op.operation for op in block.operations]):
             elementwise = op.name in kinds.ELEMENTWISE and op.name not in kinds.BOUNDED
             passes_on = elementwise or op.name in kinds.MOVEMENT
-            if op.name == "stablehlo.log" or (passes_on and any(value in self.logged for value in op.results)):
-                self.logged.update(op.operands)
             body = self.calls.callee_body(op)
             bodies = [region.blocks[0] for region in op.regions] if op.name in kinds.BRANCHES else [body]
+            whole = ((self.logged, op.name == "stablehlo.log"), (self.ranked, kinds.chooses_index(op)))
+            for found, starts in whole:
+                if starts or (passes_on and any(value in found for value in op.results)):
+                    found.update(op.operands)
+                for inner in bodies:
+                    if inner is not None:
+                        returned = terminator(inner).operands
+                        found.update(v for v, r in zip(returned, op.results, strict=False) if r in found)
             for inner in bodies:
-                if inner is None:
-                    continue
-                returned = terminator(inner).operands
-                self.logged.update(v for v, r in zip(returned, op.results, strict=False) if r in self.logged)
-                self._note_logged(inner)
+                if inner is not None:
+                    self._note_whole(inner)
             if body is not None:
-                self.logged.update(v for v, a in zip(op.operands, body.arguments, strict=False) if a in self.logged)
+                for found, _ in whole:
+                    found.update(v for v, a in zip(op.operands, body.arguments, strict=False) if a in found)
 
     def read_whole(self, value: ir.Value) -> bool:
         """Whether a value is wanted as it is, and not as a narrow type stores it.
 
         It is by a function that is written out, as by the one operation that the function stands for.
         """
-        if value in self.logged:
+        if value in self.logged or value in self.ranked:
             return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
         return bool(readers) and readers[0] is not None and all(reader is readers[0] for reader in readers)

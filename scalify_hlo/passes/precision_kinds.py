@@ -3,6 +3,7 @@
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.types import tensor_info
 
 
 def _names(text: str) -> frozenset[str]:
@@ -34,3 +35,15 @@ SCALE_MARKERS = ("scalify.set_scaling", "scalify.get_data_and_scale", "scalify.s
 def accumulates(op: ir.Operation) -> bool:
     """Whether a reduction's body adds or multiplies, rather than picks one of its operands."""
     return any(inner.name in ("stablehlo.add", "stablehlo.multiply") for inner in walk(op))
+
+
+def chooses_index(op: ir.Operation) -> bool:
+    """Whether elements' places are what an operation finds by comparing them: argmin, argmax, top_k, argsort."""
+    if op.name == "chlo.top_k":
+        return any(True for _ in op.results[1].uses)
+    if op.name != "stablehlo.sort" and op.name not in REDUCTIONS:
+        return False
+    if all(tensor_info(value.type).is_float for value in op.operands):
+        return False
+    compared = (inner.operands[0] for inner in walk(op) if inner.name == "stablehlo.compare")
+    return any(tensor_info(value.type).is_float for value in compared)

@@ -147,7 +147,7 @@ class OperationRetyper:
     def _product(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         compute, wide = self.policy.compute, self.policy.accumulation
-        if self._is_kept(op):
+        if self._is_kept(op) or op.results[0] in self.exact.ranked:
             op.attributes[kinds.KEPT] = ir.UnitAttr.get()
         if len(operands) < len(op.operands) or self._is_kept(op):
             return self._pinned(op)

@@ -8,6 +8,7 @@ values stored so. These stay in f32, or are computed in it:
 - what depends on no parameter or input: positions, tables of sines, random numbers, masks;
 - an operation with a constant outside the compute type's normal range (epsilons), and one with a scalar;
 - sums and products, which accumulate wide;
+- values by which an index is chosen (argmin, top_k, argsort), whose differences count however small;
 - values in which constants that stand for minus infinity are mixed (attention masks such as -1e9), up to the
   exponential that ends them: a narrow type cannot hold both these and the rest of the tensor;
 - what is computed in it and read by one elementwise operation or reduction only: compilers keep it in registers,
@@ -112,7 +113,7 @@ class Retyper(OperationRetyper):
         operands = self._operands(op)
         if not operands:
             return
-        sums = kinds.accumulates(op)
+        sums, ranks = kinds.accumulates(op), kinds.chooses_index(op)
         data = [held for held in operands.values() if held.constant is None]
         natural = self._natural(operands.values())
         if self._is_kept(op):
@@ -128,7 +129,7 @@ class Retyper(OperationRetyper):
             if op.name in ("stablehlo.reduce", "stablehlo.reduce_window") and shrinks(op):
                 natural = WIDE
         else:
-            computed = WIDE if any(held.extreme for held in data) else natural
+            computed = WIDE if ranks or any(held.extreme for held in data) else natural
         for region in op.regions:
             block = region.blocks[0]
             for argument in block.arguments:
@@ -139,7 +140,7 @@ class Retyper(OperationRetyper):
             for i, value in enumerate(last.operands):
                 if value in self.held:
                     last.operands[i] = self.held[value].read(computed, exact=True)
-        self._set(op, computed, natural, operands, exact=sums)
+        self._set(op, computed, natural, operands, exact=sums or ranks)
 
     # --- structure --------------------------------------------------------------------------------------------
 
@@ -161,8 +162,9 @@ class Retyper(OperationRetyper):
 
     def _sort(self, op: ir.Operation) -> None:
         comparator = op.regions[0].blocks[0]
+        ranks = kinds.chooses_index(op)
         for i, held in self._operands(op).items():
-            value = held.raw if held.extreme else held.read(held.natural)
+            value = held.raw if held.extreme or ranks else held.read(held.natural)
             op.operands[i] = value
             op.results[i].set_type(value.type)
             self.held[op.results[i]] = dataclasses.replace(held.at(op.results[i]), constant=None)

@@ -111,3 +111,35 @@ def test_logarithms_and_functions_written_out(fun: Callable[[jax.Array], jax.Arr
     expected = np.asarray(exported.call(*arguments))
     found = np.asarray(scaled.call(*leaves))
     assert np.linalg.norm(found - expected) <= 4e-3 * np.linalg.norm(expected)
+
+
+def _distances(x: jax.Array, codes: jax.Array) -> jax.Array:
+    """Squared distances of x [8, 16] to codes [64, 16], far smaller than the squares: as a VQ-VAE computes them."""
+    return jnp.sum(x**2, 1, keepdims=True) - 2 * x @ codes.T + jnp.sum(codes**2, 1)
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda d: jnp.argmin(d, 1),
+        lambda d: jnp.argmax(jnp.stack([-d[:, ::2], -d[:, 1::2]]), 2),
+        lambda d: jax.lax.top_k(-d, 4)[1],
+        lambda d: jnp.argsort(d, 1)[:, :8],
+        lambda d: jax.lax.cond(d[0, 0] < 1e9, lambda d: d + 1, lambda d: d, d).argmin(1),
+    ],
+    ids=["argmin", "argmax of joined tensors", "top_k", "argsort", "argmin of a branch's result"],
+)
+@pytest.mark.parametrize("precision", ["fp16", "fp8", "bf16"])
+def test_an_index_is_chosen_by_digits_that_narrow_types_lose(
+    choose: Callable[[jax.Array], jax.Array], precision: Any
+) -> None:
+    generator = np.random.default_rng(0)
+    x = np.sign(generator.normal(size=(8, 16))).astype(np.float32)
+    codes = np.round(generator.normal(size=(64, 16)) * 8).astype(np.float32) / 2**10  # exact in bf16
+
+    def fun(x: jax.Array, codes: jax.Array) -> jax.Array:
+        return choose(_distances(x, codes))
+
+    expected = np.asarray(jax.jit(fun)(x, codes))
+    found = np.asarray(sc.scalify(fun, precision=precision)(*sc.as_scaled_array((x, codes))))
+    assert np.mean(found == expected) > 0.9

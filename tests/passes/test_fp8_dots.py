@@ -12,7 +12,9 @@ import pytest
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
+from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from tests.training_programs import Style, train_step_text
 
 LINEAR_LAYERS = 12  # six in each of two blocks; the head is the thirteenth
@@ -230,3 +232,25 @@ def test_current_scaling_of_zeros_is_zero() -> None:
     text, _ = convert(DOT.replace("TYPE", "f16"), FP8Dots(head=True, scaling="current"))
     (result,) = xla.compile(text)([np.zeros((16, 32), np.float16), np.ones((32, 48), np.float16)])
     assert result.dtype == np.float16 and not result.any()
+
+
+def test_a_product_by_which_an_index_is_chosen_stays_in_16_bits() -> None:
+    def loss(p: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+        h = jnp.tanh(x @ p["a"])
+        chosen = p["codes"][jnp.argmin(jnp.sum(p["codes"] ** 2, 1) - 2 * h @ p["codes"].T, 1)]
+        quantised = h + jax.lax.stop_gradient(chosen - h)
+        return jnp.mean((jnp.tanh(quantised @ p["b"]) @ p["c"] - x) ** 2) + jnp.mean((chosen - h) ** 2)
+
+    def step(p: dict[str, jax.Array], x: jax.Array) -> dict[str, jax.Array]:
+        return jax.tree.map(lambda w, g: w - 0.1 * g, p, jax.grad(loss)(p, x))
+
+    parameters = {"a": (64, 32), "codes": (96, 32), "b": (32, 64), "c": (64, 64)}
+    specs = {name: jax.ShapeDtypeStruct(shape, "float32") for name, shape in parameters.items()}
+    text = jax.jit(step).lower(specs, jax.ShapeDtypeStruct((16, 64), "float32")).as_text(debug_info=True)
+    remarks: list[Diagnostic] = []
+    with make_context():
+        module = ir.Module.parse(text)
+        precision_pipeline("fp8", ScalifyOptions()).run(module, remarks)
+    told = collections.Counter(remark.message.split(",")[0] for remark in remarks)
+    assert told["FP8 E4M3 x E4M3"] == 2  # a and b
+    assert told["left in f16: kept by scalify-cast: the optimiser's"] == 1
