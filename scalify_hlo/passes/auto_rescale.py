@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
+from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.analysis.size_errors import SizeErrors
 from scalify_hlo.analysis.update import find_update
@@ -33,8 +34,8 @@ from scalify_hlo.passes.markers import magnitude, marker, power_of_two
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.types import tensor_info
 
-Place = Literal["branches", "scores", "logits", "gradients", "products"]
-_PLACES = ("branches", "scores", "logits", "gradients", "products")
+Place = Literal["branches", "scores", "logits", "gradients", "products", "joined"]
+_PLACES = ("branches", "scores", "logits", "gradients", "products", "joined")
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
 MEASURED, RESCALE = "scalify.measured", "rescale."
 _DESCRIPTIONS = {
@@ -42,6 +43,7 @@ _DESCRIPTIONS = {
     "scores": "gradient of attention scores",
     "logits": "gradient of the logits",
     "gradients": "gradient that enters the optimiser",
+    "joined": "taken out of tensors that are joined, which have one scale",
     "products": "operand of a product, whose size is a product of more estimates than f16 bears",
 }
 # Elementwise factors of a gradient on its way into a branch: dropout.
@@ -61,7 +63,8 @@ class AutoRescale(Pass):
     # Where: the gradients that enter residual branches (the paper's LayerNorm backward), those of attention scores
     # (a softmax's gradient grows in training by more than static rules foresee), that of the logits, and those that
     # enter the optimiser (for state in f16: the paper's row #4). And operands of products in the forward pass of which
-    # the sizes are products of many estimates (`scalify_hlo.analysis.size_errors`): normalised models have none.
+    # the sizes are products of many estimates (`scalify_hlo.analysis.size_errors`): normalised models have none. And
+    # what is taken out of a vector that unlike tensors are joined to: its scale is that of the largest of them.
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
@@ -82,7 +85,7 @@ class AutoRescale(Pass):
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             unshare(module)
             found = self._find(module)
-            gradients = [place for place in self.places if place != "products"]
+            gradients = [place for place in self.places if place not in ("products", "joined")]
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))
@@ -152,6 +155,9 @@ class AutoRescale(Pass):
             errors = SizeErrors(module, budget.ERRORS_IN_F16, forward)
             for value in errors.measured:
                 found.setdefault(value, "products")
+        if "joined" in self.places:
+            for value in taken_apart(calls):
+                found.setdefault(value, "joined")
         return {value: place for value, place in found.items() if tensor_info(value.type).is_static}
 
 
