@@ -118,7 +118,7 @@ def test_no_other_file_keeps_a_constant_that_chooses_a_scale():
         "scalify_hlo/emit/growth.py:_MOST_ALTERNATIVES",
         "scalify_hlo/emit/packed_scales.py:FEWEST", "scalify_hlo/emit/packed_scales.py:FEWEST_ARGUMENTS",
         "scalify_hlo/emit/packed_scales.py:_MOST",
-        "scalify_hlo/emit/scale_emitter.py:_BEYOND", "scalify_hlo/emit/scale_emitter.py:_MOST_MULTIPLIED",
+        "scalify_hlo/emit/scale_arithmetic.py:_BEYOND", "scalify_hlo/emit/scale_arithmetic.py:_MOST_MULTIPLIED",
         "scalify_hlo/emit/scale_emitter.py:_MOST_LEAVES",
         "scalify_hlo/engine/facts.py:_DEPTH", "scalify_hlo/engine/inlining.py:_MOST_OPERATIONS",
         "scalify_hlo/engine/statistics_in_f32.py:_DEPTH",

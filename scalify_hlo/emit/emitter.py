@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.scale_emitter import NeedsScaleError
+from scalify_hlo.emit.scale_arithmetic import NeedsScaleError
 from scalify_hlo.emit.scopes import At, Scope
 from scalify_hlo.emit.zero_scales import ZeroScaleEmitter
 from scalify_hlo.module.constants import constant_behind, splat_number

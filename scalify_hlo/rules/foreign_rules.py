@@ -52,7 +52,7 @@ def checked(function: RuleFunction, *, results: bool = True) -> RuleFunction:
 
     @functools.wraps(function)
     def apply(r: "OpRewrite") -> None:
-        from scalify_hlo.emit.scale_emitter import NeedsScaleError
+        from scalify_hlo.emit.scale_arithmetic import NeedsScaleError
         from scalify_hlo.rules.oprewrite import UnsupportedError
 
         try:
