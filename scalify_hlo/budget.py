@@ -159,7 +159,7 @@ STATISTIC = 8
 # log2: f16 data are rescaled to 2^-this, for gradients have tails and spikes, and products in a branch longer ones. Ten
 # octaves of normal numbers remain below.
 RESCALE_HEADROOM_F16 = 4
-# Errors of size (`scalify_hlo.analysis.size_errors`) that f16 bears: a factor of four in each leaves 2^2 of its 2^16 to
+# Errors of size (`scalify_hlo.size.size_errors`) that f16 bears: a factor of four in each leaves 2^2 of its 2^16 to
 # the tails of the distribution. A transformer's products have at most 4, those of a selective state space more.
 ERRORS_IN_F16 = 7
 # log2: the optimiser's averages are re-based to 2^-this: they have larger elements than a sample shows, and squares

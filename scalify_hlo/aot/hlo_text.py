@@ -26,6 +26,12 @@ _FREE = frozenset(
     {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "partition-id", "replica-id"}
 )
 _CONTROL = frozenset({"while", "conditional", "call"})
+# Elements of the result are computed from those of the operands at the same place.
+_ELEMENTWISE = frozenset(
+    {"abs", "add", "and", "clamp", "compare", "convert", "divide", "erf", "exponential", "exponential-minus-one", "log",
+     "logistic", "maximum", "minimum", "multiply", "negate", "not", "or", "power", "rsqrt", "select", "sqrt",
+     "subtract", "tanh"}
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,18 +197,36 @@ def _not_written(result: Instruction, body: dict[str, Instruction]) -> int:
     return result.size_in_bytes - body[update.operands[1]].size_in_bytes
 
 
-def _read(name: str, size: int, body: dict[str, Instruction]) -> int:
-    """Bytes that a body reads of its parameter of some size: all, where not all readers are known to take a slice."""
+def _read(name: str, size: int, body: dict[str, Instruction], known: dict[str, int] | None = None) -> int:
+    """Bytes that a body reads of its value of some size: all, where not all readers are known to take a slice.
+
+    Of what is computed elementwise and then sliced, the slice is computed. known: what is read of values asked before.
+    """
+    known = {} if known is None else known
+    if name not in known:
+        known[name] = _read_by_readers(name, size, body, known)
+    return known[name]
+
+
+def _read_by_readers(name: str, size: int, body: dict[str, Instruction], known: dict[str, int]) -> int:
     readers = [each for each in body.values() if name in each.operands]
     total = 0
     for reader in readers:
         if reader.opcode in ("dynamic-slice", "slice", "gather") and reader.operands[0] == name:
             total += reader.size_in_bytes
         elif reader.opcode == "bitcast":
-            total += _read(reader.name, size, body)
+            total += _read(reader.name, size, body, known)
+        elif reader.opcode in _ELEMENTWISE and _elements(reader) == _elements(body.get(name)):
+            whole = reader.size_in_bytes
+            total += size * _read(reader.name, whole, body, known) // max(whole, 1)
         elif not (reader.opcode == "dynamic-update-slice" and name not in reader.operands[1:]):
             return size
     return min(total, size) if readers else size
+
+
+def _elements(instruction: Instruction | None) -> int:
+    """How many elements one result has; 0 where there is none or several."""
+    return math.prod(instruction.shapes[0][1]) if instruction is not None and len(instruction.shapes) == 1 else 0
 
 
 def _closing(text: str, start: int) -> int:

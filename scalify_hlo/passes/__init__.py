@@ -12,11 +12,13 @@ from scalify_hlo.passes.fold_scales import FoldScales
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
+from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
+from scalify_hlo.passes.samples import Samples
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.passes.size import Sizes
 from scalify_hlo.passes.state_rescale import StateRescale
@@ -33,6 +35,7 @@ __all__ = [
     "FP8Dots",
     "FP8Results",
     "FoldScales",
+    "HoldSums",
     "Instrument",
     "LiftWeights",
     "NarrowGathers",
@@ -40,6 +43,7 @@ __all__ = [
     "PartialSums",
     "Pass",
     "PinScales",
+    "Samples",
     "Scalify",
     "Sizes",
     "StateRescale",
@@ -64,6 +68,8 @@ PASSES: dict[str, type[Pass]] = {
         PartialSums,
         BlockDots,
         FP8Results,
+        Samples,
+        HoldSums,
         FoldScales,
         WidenDots,
         CPUScales,

@@ -17,7 +17,6 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
-from scalify_hlo.analysis.size_errors import SizeErrors
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import argument_shapes
@@ -32,6 +31,7 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
 from scalify_hlo.passes.markers import magnitude, marker, power_of_two
 from scalify_hlo.passes.private_functions import merge_equal, unshare
+from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
 Place = Literal["branches", "scores", "logits", "gradients", "products", "joined"]
@@ -63,7 +63,7 @@ class AutoRescale(Pass):
     # Where: the gradients that enter residual branches (the paper's LayerNorm backward), those of attention scores
     # (a softmax's gradient grows in training by more than static rules foresee), that of the logits, and those that
     # enter the optimiser (for state in f16: the paper's row #4). And operands of products in the forward pass of which
-    # the sizes are products of many estimates (`scalify_hlo.analysis.size_errors`): normalised models have none. And
+    # the sizes are products of many estimates (`scalify_hlo.size.size_errors`): normalised models have none. And
     # what is taken out of a vector that unlike tensors are joined to: its scale is that of the largest of them.
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16), or the largest magnitude.

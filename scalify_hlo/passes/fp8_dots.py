@@ -24,7 +24,6 @@ import math
 from typing import ClassVar, Literal
 
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
-from scalify_hlo.analysis.size_errors import SizeErrors
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import argument_names, argument_shapes
@@ -39,6 +38,7 @@ from scalify_hlo.passes.fp8_quantise import Quantiser, rescale, unmoved
 from scalify_hlo.passes.loop_invariants import hoist_operands
 from scalify_hlo.passes.precision_kinds import KEPT
 from scalify_hlo.passes.turned_products import turn
+from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
 # (element type of values, element type of gradients)

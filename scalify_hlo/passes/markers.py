@@ -31,15 +31,15 @@ def _over_devices(number: ir.Value, name: str, groups: ir.Attribute | None) -> i
 
 
 def power_of_two(x: ir.Value) -> ir.Value:
-    """f32 scalar: the largest power of two not above x; 1 where x is 0, infinite or NaN."""
-    scalar, integer = x.type, emit.tensor_type((), "i32")
+    """f32 numbers: the largest power of two not above each of x; 1 where x is 0, infinite or NaN."""
+    shape = tensor_info(x.type).shape
+    integer, predicate = emit.tensor_type(shape, "i32"), emit.tensor_type(shape, "i1")
     bits = emit.op("bitcast_convert", integer, x)
-    power = emit.op("bitcast_convert", scalar, emit.op("and", integer, bits, emit.integer_splat(integer, 0x7F800000)))
-    predicate = emit.tensor_type((), "i1")
-    positive = emit.compare(power, emit.splat(scalar, 0.0), "GT")
+    power = emit.op("bitcast_convert", x.type, emit.op("and", integer, bits, emit.integer_splat(integer, 0x7F800000)))
+    positive = emit.compare(power, emit.splat(x.type, 0.0), "GT")
     finite = emit.op("is_finite", predicate, power)
     usable = emit.op("and", predicate, positive, finite)
-    return emit.op("select", scalar, usable, power, emit.splat(scalar, 1.0))
+    return emit.op("select", x.type, usable, power, emit.splat(x.type, 1.0))
 
 
 def marker(module: ir.Module, name: str, operands: list[ir.Value], results: list[ir.Type]) -> list[ir.Value]:

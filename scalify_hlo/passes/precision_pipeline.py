@@ -14,12 +14,14 @@ from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
+from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.option_text import parse_options
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.pipeline import Pipeline
+from scalify_hlo.passes.samples import Samples
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.passes.state_rescale import StateRescale
 from scalify_hlo.passes.store_weights import StoreWeights
@@ -77,7 +79,7 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
     """The passes to run after all others, which depend on whether the module is partitioned over devices."""
     chosen = None if precision is None else parse_precision(precision)
     if chosen is None:
-        return (NarrowGathers(), PartialSums())
+        return (NarrowGathers(), PartialSums(), Samples(), HoldSums())
     sums = chosen.reductions or chosen.compute
     gradients = "" if sums == "f32" else sums
     gathers = chosen.gathers or chosen.compute
@@ -86,8 +88,14 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
         PartialSums(reductions=chosen.reductions, gradients=gradients),
     )
     if not chosen.fp8_products:
-        return passes
-    return (*passes, *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()), FP8Results())
+        return (*passes, Samples(), HoldSums())
+    return (
+        *passes,
+        *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()),
+        FP8Results(),
+        Samples(),
+        HoldSums(),
+    )
 
 
 def precision_pipeline(

@@ -5,18 +5,23 @@ over steps: the new value of a state tensor keeps the scale that it has as long 
 near unit size, and is moved to it by a power of two where it is not. Values do not change. Tensors of zeros keep their
 scale. Runs before `scalify-cast`, so that data are measured before they are rounded.
 
-The statistic is that of a few thousand elements: compilers compute them again, from the gradient and the state, in a
-small kernel of their own, and the update reads and writes each tensor once as before.
+The statistic is that of some hundred elements, which are computed apart (`scalify_hlo.passes.samples`), so that one
+kernel updates and rounds each tensor, as without it. On one device parameters are measured together, in one reduction
+for all tensors of about one size.
 """
 
 import dataclasses
 import math
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.packed_scales import element_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.carriers import layouts_folded
@@ -29,8 +34,10 @@ from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.types import tensor_info
 
 _KINDS = ("parameters", "moments")
-# Elements that are measured: the error of a root mean square of so many is 2% for Gaussian ones, 2^4 is what matters.
-_SAMPLE = 4096
+# Elements that are measured: the root mean square of so many Gaussian ones is off by 2%, and 2^4 is what matters.
+_SAMPLE = 1024
+# Bits: samples whose sizes differ by less are measured together, the smaller ones with zeros behind them.
+_ALIKE = 3
 # log2 of the size that data are moved to, and how far from it they may come before. Parameters are read as operands of
 # products. Moments have larger elements than a sample shows, and squares more so.
 
@@ -63,13 +70,19 @@ class StateRescale(Pass):
             if self.every > 1 and update.state and due is None:
                 told = f"{self.name}: the step counts no steps: state is measured in each of them"
                 remarks.append(Diagnostic(told, "", "remark"))
+            leaving: dict[ir.Operation, list[_Leaving]] = {}
             for argument, result in update.state.items():
                 kind = "parameters" if argument in update.parameters else "moments"
                 info = tensor_info(last.operands[result].type)
-                if kind in self.kinds and info.is_static and info.size:
-                    in_loops = kind == "parameters" and due is None
-                    leaving, i = _where_updated(calls, last, result) if in_loops else (last, result)
-                    leaving.operands[i] = _rebased(module, leaving.operands[i], kind, due)
+                if kind not in self.kinds or not info.is_static or not info.size:
+                    continue
+                if kind == "moments":
+                    last.operands[result] = _rebased(module, last.operands[result], due)
+                    continue
+                found = _Leaving(*(_where_updated(calls, last, result) if due is None else (last, result)))
+                leaving.setdefault(found.terminator, []).append(found)
+            for parameters in leaving.values():
+                _rebase(module, parameters, due)
             erase_dead(module)
             merge_equal(module)
 
@@ -95,25 +108,97 @@ def _where_updated(calls: CallGraph, last: ir.Operation, index: int) -> tuple[ir
     return found
 
 
-def _rebased(module: ir.Module, value: ir.Value, kind: str, due: ir.Value | None) -> ir.Value:
-    """The same value with a scale that fits its data."""
+class _Leaving(NamedTuple):
+    """An operand of a terminator: a parameter that leaves a step."""
+
+    terminator: ir.Operation
+    position: int
+
+    @property
+    def value(self) -> ir.Value:
+        return self.terminator.operands[self.position]
+
+
+def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | None) -> None:
+    """Have parameters leave one step with scales that fit their data."""
+    groups: dict[int, list[_Leaving]] = {}
+    for i, each in enumerate(parameters):
+        size = math.prod(_sampled(each.value)[0])
+        groups.setdefault(-i - 1 if _is_partitioned(module) else size.bit_length() // _ALIKE, []).append(each)
     scalar = emit.tensor_type((), "f32")
-    target = -budget.MOMENTS_BELOW if kind == "moments" else 0
+    for group in groups.values():
+        with ir.InsertionPoint(group[0].terminator), group[0].terminator.location:
+            pairs = [
+                marker(module, "scalify.get_data_and_scale", [each.value], [each.value.type, scalar]) for each in group
+            ]
+            sizes = _root_mean_squares([_sample(emit.convert(data, "f32")) for data, _ in pairs])
+            factors = _factor(sizes, 0, due)
+            for i, (each, (_, scale)) in enumerate(zip(group, pairs, strict=True)):
+                rebased = _with_scale(module, each.value, scale, element_of(factors, i))
+                each.terminator.operands[each.position] = rebased
+
+
+def _rebased(module: ir.Module, value: ir.Value, due: ir.Value | None) -> ir.Value:
+    """The same moment with a scale that fits its data."""
+    scalar = emit.tensor_type((), "f32")
     ip, location = after(value) if due is None else _before_return(value, due)
     with ip, location:
         data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
-        size = power_of_two(magnitude(_sample(emit.convert(data, "f32")), "l2"))
-        low, high = (emit.splat(scalar, 2.0 ** (target + side * budget.STATE_NEAR)) for side in (-1, 1))
-        far = emit.op("or", emit.tensor_type((), "i1"), emit.compare(size, low, "LT"), emit.compare(size, high, "GT"))
-        if due is not None:
-            far = emit.op("and", far.type, far, due)
-        moved = emit.times(size, 2.0**-target)
-        # Of zeros `size` is 1, which is near: their scale stays.
-        factor = emit.op("select", scalar, far, moved, emit.splat(scalar, 1.0))
-        (result,) = marker(
-            module, "scalify.set_scaling", [value, emit.op("multiply", scalar, scale, factor)], [value.type]
-        )
-    return result
+        size = magnitude(_sample(emit.convert(data, "f32")), "l2")
+        return _with_scale(module, value, scale, _factor(size, -budget.MOMENTS_BELOW, due))
+
+
+def _with_scale(module: ir.Module, value: ir.Value, scale: ir.Value, factor: ir.Value) -> ir.Value:
+    rescaled = emit.op("multiply", scale.type, scale, factor)
+    return marker(module, "scalify.set_scaling", [value, rescaled], [value.type])[0]
+
+
+def _factor(size: ir.Value, target: int, due: ir.Value | None) -> ir.Value:
+    """What scales are multiplied by, of data of some sizes, f32 numbers: 1 where these are near 2^target."""
+    shape = tensor_info(size.type).shape
+    size = power_of_two(size)
+    low, high = (emit.splat(size.type, 2.0 ** (target + side * budget.STATE_NEAR)) for side in (-1, 1))
+    far = emit.op("or", emit.tensor_type(shape, "i1"), emit.compare(size, low, "LT"), emit.compare(size, high, "GT"))
+    if due is not None:
+        far = emit.op("and", far.type, far, emit.broadcast(due, far))
+    # Of zeros `size` is 1, which is near: their scale stays.
+    return emit.op("select", size.type, far, emit.times(size, 2.0**-target), emit.splat(size.type, 1.0))
+
+
+def _root_mean_squares(samples: Sequence[ir.Value]) -> ir.Value:
+    """tensor<n x f32>: of each sample, all of them in one reduction."""
+    counts = [tensor_info(x.type).size for x in samples]
+    rows = [_row(x, max(counts)) for x in samples]
+    element = ir.RankedTensorType(rows[0].type).element_type
+    whole = ir.RankedTensorType.get([len(rows), max(counts)], element)
+    dimension = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    table = rows[0] if len(rows) == 1 else emit.op("concatenate", whole, *rows, dimension=dimension)
+    totals = emit.reduce(emit.op("multiply", table.type, table, table), "add", 0.0, [1])
+    numbers = np.array(counts, np.float32)
+    means = emit.op(
+        "divide", totals.type, totals, emit.op("constant", totals.type, value=ir.DenseElementsAttr.get(numbers))
+    )
+    return emit.op("sqrt", means.type, means)
+
+
+def _row(x: ir.Value, length: int) -> ir.Value:
+    """tensor<1 x length x f32>: the elements of a sample, and zeros."""
+    size = tensor_info(x.type).size
+    row = emit.op("reshape", emit.tensor_type((1, size), "f32"), x)
+    if size == length:
+        return row
+    array = ir.DenseI64ArrayAttr.get
+    zero = emit.splat(emit.tensor_type((), "f32"), 0.0)
+    edges = {"edge_padding_low": [0, 0], "edge_padding_high": [0, length - size], "interior_padding": [0, 0]}
+    return emit.op(
+        "pad", emit.tensor_type((1, length), "f32"), row, zero, **{name: array(n) for name, n in edges.items()}
+    )
+
+
+def _is_partitioned(module: ir.Module) -> bool:
+    """Whether tensors may lie on several devices, where samples of them had to be brought together."""
+    attributes = module.operation.attributes
+    return "mhlo.num_partitions" in attributes and ir.IntegerAttr(attributes["mhlo.num_partitions"]).value > 1
 
 
 def _before_return(value: ir.Value, due: ir.Value) -> tuple[ir.InsertionPoint, ir.Location]:
@@ -126,20 +211,26 @@ def _before_return(value: ir.Value, due: ir.Value) -> tuple[ir.InsertionPoint, i
 def _sample(x: ir.Value) -> ir.Value:
     """At most some thousand elements of a tensor, evenly spread; contiguous ones along the last dimension."""
     info = tensor_info(x.type)
+    shape, strides = _sampled(x)
+    if all(stride == 1 for stride in strides):
+        return x
+    array = ir.DenseI64ArrayAttr.get
+    return emit.op(
+        "slice", emit.tensor_type(shape, info.element), x,
+        start_indices=array([0] * info.rank), limit_indices=array(list(info.shape)), strides=array(strides),
+    )  # fmt: skip
+
+
+def _sampled(x: ir.Value) -> tuple[list[int], list[int]]:
+    """The shape of the sample of a tensor, and its strides."""
+    info = tensor_info(x.type)
     left = info.size
     strides = [1] * info.rank
     for d, n in enumerate(info.shape):
         if left > _SAMPLE:
             strides[d] = min(n, math.ceil(left / _SAMPLE))
             left = left // n * math.ceil(n / strides[d])
-    if all(stride == 1 for stride in strides):
-        return x
-    shape = [math.ceil(n / stride) for n, stride in zip(info.shape, strides, strict=True)]
-    array = ir.DenseI64ArrayAttr.get
-    return emit.op(
-        "slice", emit.tensor_type(shape, info.element), x,
-        start_indices=array([0] * info.rank), limit_indices=array(list(info.shape)), strides=array(strides),
-    )  # fmt: skip
+    return [math.ceil(n / stride) for n, stride in zip(info.shape, strides, strict=True)], strides
 
 
 def _due(module: ir.Module, main: ir.Operation, last: ir.Operation, every: int) -> ir.Value | None:

@@ -10,11 +10,11 @@ import pytest
 
 import scalify_hlo as sc
 from scalify_hlo.analysis.calls import terminator
-from scalify_hlo.analysis.size_errors import SizeErrors
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution import xla
 from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.size.size_errors import SizeErrors
 
 X = jax.ShapeDtypeStruct((8, 32), np.float32)
 W = jax.ShapeDtypeStruct((32, 32), np.float32)
@@ -133,3 +133,13 @@ def test_operands_that_are_measured_are_told(block: Callable[..., jax.Array], me
     told = [r.message for r in remarks if "is scaled by its largest element" in r.message]
     assert [message.split("; ")[1].split(" ")[0] for message in told] == measured
     assert all("6 estimates that no normalisation bounds" in message for message in told)
+
+
+def test_a_function_that_is_written_out_is_as_large_as_what_it_is_of() -> None:
+    """erfc of an exported gelu, in pieces: the degrees of its polynomials counted, to nine estimates for one of 2."""
+    exported = jax.export.export(jax.jit(lambda x, w: jax.nn.gelu(x @ w, approximate=False)))(X, W)
+    assert "chlo" not in exported.mlir_module()
+    with make_context():
+        module = ir.Module.parse(exported.mlir_module())
+        block = module.body.operations[0].regions[0].blocks[0]
+        assert SizeErrors(module).of(terminator(block).operands[0]) == 2

@@ -57,3 +57,25 @@ def test_kernels_are_counted_as_often_as_their_loop_runs() -> None:
         "fusion.1": (5, 2 * 8 * 4 * 4),
         "lt": (5, 4 + 4 + 1),
     }
+
+
+def test_of_what_is_sliced_after_elementwise_operations_the_slice_is_read() -> None:
+    text = """HloModule m
+
+%fused (p: f32[8,4], s: f32[]) -> f32[2,4] {
+  %p = f32[8,4]{1,0} parameter(0)
+  %s = f32[] parameter(1)
+  %b = f32[8,4]{1,0} broadcast(%s), dimensions={}
+  %m = f32[8,4]{1,0} multiply(%p, %b)
+  %h = f16[8,4]{1,0} convert(%m)
+  %c = f16[8,4]{1,0} negate(%h)
+  ROOT %r = f16[2,4]{1,0} slice(%c), slice={[0:2], [0:4]}
+}
+
+ENTRY %main (a: f32[8,4], t: f32[]) -> f16[2,4] {
+  %a = f32[8,4]{1,0} parameter(0)
+  %t = f32[] parameter(1)
+  ROOT %f = f16[2,4]{1,0} fusion(%a, %t), kind=kLoop, calls=%fused
+}
+"""
+    assert [size for _, _, size in parse(text).kernels()] == [2 * 4 * 4 + 4 + 2 * 4 * 2]

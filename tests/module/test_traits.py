@@ -127,6 +127,6 @@ def test_no_other_file_keeps_a_list_of_elementwise_operations_or_data_movements(
         "scalify_hlo/emit/packed_scales.py", "scalify_hlo/passes/cast.py", "scalify_hlo/passes/instrument.py",
         "scalify_hlo/passes/precision_kinds.py", "scalify_hlo/rules/mirror.py",
         "scalify_hlo/engine/statistics_in_f32.py", "scalify_hlo/analysis/caches.py",
-        "scalify_hlo/passes/narrow_storage.py", "scalify_hlo/analysis/size_errors.py",
+        "scalify_hlo/passes/narrow_storage.py", "scalify_hlo/size/size_errors.py",
             "scalify_hlo/analysis/intervals.py",
     }  # fmt: skip

@@ -5,8 +5,8 @@ import pathlib
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "scalify_hlo"
 _ENGINE = {
-    "rewriter", "oprewrite", "emitter", "scale_emitter", "scale_arithmetic", "operation_emitter", "functions", "registry",
-    "plain", "shapes", "rewrites", "passes", "rewrite", "growth", "values", "scale",
+    "rewriter", "oprewrite", "emitter", "scale_emitter", "scale_arithmetic", "operation_emitter", "functions",
+    "registry", "plain", "shapes", "rewrites", "passes", "rewrite", "growth", "values", "scale",
 }  # fmt: skip
 
 

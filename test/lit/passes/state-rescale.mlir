@@ -6,12 +6,15 @@
 // CHECK: %[[M:.+]] = stablehlo.add
 // CHECK: %[[W:.+]] = stablehlo.subtract
 // CHECK: %[[PAIR:.+]]:2 = stablehlo.composite "scalify.get_data_and_scale" %[[W]]
-// CHECK: %[[SAMPLE:.+]] = stablehlo.slice %[[PAIR]]#0 [0:128:2, 0:64]
-// CHECK: %[[SQUARES:.+]] = stablehlo.multiply %[[SAMPLE]], %[[SAMPLE]]
+// CHECK: %[[SAMPLE:.+]] = stablehlo.slice %[[PAIR]]#0 [0:128:8, 0:64]
+// CHECK: %[[ROW:.+]] = stablehlo.reshape %[[SAMPLE]] : (tensor<16x64xf32>) -> tensor<1x1024xf32>
+// CHECK: %[[SQUARES:.+]] = stablehlo.multiply %[[ROW]], %[[ROW]]
 // CHECK: stablehlo.reduce(%[[SQUARES]] init: %{{.+}}) applies stablehlo.add
 // CHECK: stablehlo.compare LT
 // CHECK: stablehlo.compare GT
-// CHECK: %[[FACTOR:.+]] = stablehlo.select
+// CHECK: %[[FACTORS:.+]] = stablehlo.select {{.+}} : tensor<1xi1>, tensor<1xf32>
+// CHECK: stablehlo.slice %[[FACTORS]] [0:1]
+// CHECK: %[[FACTOR:.+]] = stablehlo.reshape
 // CHECK: %[[SCALE:.+]] = stablehlo.multiply %[[PAIR]]#1, %[[FACTOR]] : tensor<f32>
 // CHECK: %[[NEW:.+]] = stablehlo.composite "scalify.set_scaling" %[[W]], %[[SCALE]]
 // CHECK: return %[[NEW]], %[[M]]

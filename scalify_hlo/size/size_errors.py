@@ -19,6 +19,7 @@ from collections.abc import Container, Mapping, Sequence
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import splat_number
+from scalify_hlo.recognition.expansions import find_expansions
 from scalify_hlo.types import tensor_info
 
 # Source of error (by number) -> degree in it.
@@ -68,8 +69,13 @@ class SizeErrors:
         known = dict(outer)
         for argument, degrees in zip(block.arguments, arguments, strict=True):
             self._set(known, argument, degrees)
-        for child in block.operations:
-            op = child.operation
+        operations = [child.operation for child in block.operations]
+        written_out = {each.members[-1]: each.root for each in find_expansions(operations)}
+        for op in operations:
+            if op in written_out:
+                # Of the pieces one applies to an element, where the function is about as large as it.
+                self._set(known, op.results[0], known.get(written_out[op], _NONE))
+                continue
             operands = [known.get(operand, _NONE) for operand in op.operands]
             for result, degrees in zip(op.results, self._operation(op, operands, known), strict=True):
                 self._set(known, result, degrees)

@@ -1,0 +1,134 @@
+"""`scalify-hold-sums`: sums of tensors that several operations read are written once, as they are stored.
+
+A product's library call adds what it is added to, so that in the original program a residual stream, and its gradient,
+is a tensor that each of its readers reads. A factor between the product and the sum, which is known at run time alone,
+stops that, and XLA computes the sum again in each kernel that reads it, from the results of all products that it is
+made of: a stream of n blocks is n + 1 tensors, for each reader.
+
+# f(x + y), g(x + y) = f(z), g(z), z = x + y behind a barrier, rounded as the program rounds it for all of them
+
+Sums of what enters the function are left alone: a new state is written anyway, by the kernel that its other readers are
+in. Only on one device: sums over devices have places of their own.
+"""
+
+import dataclasses
+from typing import ClassVar, NamedTuple
+
+from scalify_hlo.analysis.calls import defining_op, walk
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.constants import constant_behind
+from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.types import TensorInfo, tensor_info
+
+_PARTITIONS = "mhlo.num_partitions"
+_SUMS = ("stablehlo.add", "stablehlo.subtract")
+_PRODUCTS = names(Trait.CONTRACTS)
+# What XLA computes again in a kernel that reads it: as many elements, or fewer.
+_REPEATED = names(Trait.ELEMENTWISE | Trait.MOVES, without=Trait.BODY | Trait.COLLECTIVE | Trait.SHRINKS)
+_CONVERT = "stablehlo.convert"
+# Between a sum and what is stored of it.
+_ROUNDING = (_CONVERT, "stablehlo.multiply")
+# What is computed from more tensors counts as one of its own: whether they are several is all that is asked.
+_MOST = 4
+
+
+class _Sources(NamedTuple):
+    """Tensors that a value is computed from where it is computed again. product, argument: whether one is one."""
+
+    tensors: frozenset[ir.Value]
+    product: bool
+    argument: bool
+
+
+_NOTHING = _Sources(frozenset(), False, False)
+
+
+@dataclasses.dataclass(frozen=True)
+class HoldSums(Pass):
+    """Have sums of products and other tensors written once where several operations read them."""
+
+    name: ClassVar[str] = "scalify-hold-sums"
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        """Puts barriers behind sums, in place."""
+        del remarks
+        attributes = module.operation.attributes
+        if _PARTITIONS in attributes and ir.IntegerAttr(attributes[_PARTITIONS]).value > 1:
+            return
+        with module.context, ir.Location.unknown(module.context):
+            sources: dict[ir.Value, _Sources] = {}
+            for op in walk(module.operation):
+                _visit(op, sources)
+
+
+def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
+    """Note what the results of an operation are computed from, and hold it if it is a sum to be held."""
+    if op.name == "stablehlo.constant" or not all(isinstance(each.type, ir.RankedTensorType) for each in op.results):
+        return
+    infos = [tensor_info(result.type) for result in op.results]
+    repeated = op.name in _REPEATED and all(info.is_static for info in infos)
+    if not repeated:
+        for result in op.results:
+            sources[result] = _Sources(frozenset({result}), op.name in _PRODUCTS, False)
+        return
+    parts = [_sources(operand, infos[0], sources) for operand in op.operands]
+    tensors = frozenset[ir.Value]().union(*(part.tensors for part in parts))
+    found = _Sources(
+        tensors if len(tensors) <= _MOST else frozenset({op.results[0]}),
+        any(part.product for part in parts),
+        any(part.argument for part in parts),
+    )
+    for result in op.results:
+        sources[result] = found
+    if op.name not in _SUMS or not infos[0].is_float or found.argument or not found.product:
+        return
+    first, second = (part.tensors for part in parts)
+    if not first or not second or first == second or len(tensors) < 2:
+        return
+    held = _held(op.results[0])
+    if held is not None:
+        sources[held] = _Sources(frozenset({held}), False, False)
+
+
+def _sources(value: ir.Value, of: TensorInfo, sources: dict[ir.Value, _Sources]) -> _Sources:
+    """What an operand is computed from; nothing, for one that is much smaller than the result."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return _NOTHING
+    info = tensor_info(value.type)
+    if info.is_static and 2 * info.size <= of.size:
+        return _NOTHING
+    if defining_op(value) is None:
+        return _Sources(frozenset({value}), False, True)
+    return sources.get(value, _NOTHING)
+
+
+def _held(value: ir.Value) -> ir.Value | None:
+    """Put a barrier behind a sum, or behind what it is rounded to; None if a single operation reads that."""
+    users = [use.owner.operation for use in value.uses]
+    while len(users) == 1 and users[0].name in _ROUNDING and (users[0].name == _CONVERT or _is_factor(users[0])):
+        value = users[0].results[0]
+        users = [use.owner.operation for use in value.uses]
+    if len(set(users)) < 2 or any(_rounds(user) for user in users):
+        return None
+    return _barrier(value)
+
+
+def _rounds(op: ir.Operation) -> bool:
+    """Whether an operation rounds to a type of less range: of such a sum XLA writes the rounded form."""
+    return op.name == _CONVERT and tensor_info(op.results[0].type).is_narrow
+
+
+def _is_factor(op: ir.Operation) -> bool:
+    """Whether an operation multiplies by a constant: a power of two, in front of what rounds."""
+    return any(constant_behind(operand) is not None for operand in op.operands)
+
+
+def _barrier(value: ir.Value) -> ir.Value:
+    with ir.InsertionPoint.after(value.owner), value.owner.location:
+        op = ir.Operation.create("stablehlo.optimization_barrier", [value.type], [value])
+    for use in list(value.uses):
+        if use.owner.operation != op:
+            use.owner.operation.operands[use.operand_number] = op.results[0]
+    return op.results[0]
