@@ -8,16 +8,14 @@ from collections.abc import Callable
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.carriers import carries
+from scalify_hlo.module.traits import Trait, carried, names
 
 # NaN where operand 0 is negative.
 _ROOTS = {"stablehlo.sqrt", "stablehlo.rsqrt", "stablehlo.log", "stablehlo.power"}
 # Never negative where the operands are not; squares are not even then, so nothing is followed behind them.
-_EVERY = {"stablehlo.add", "stablehlo.multiply", "stablehlo.maximum", "stablehlo.minimum", "stablehlo.concatenate"}
-_FIRST = {
-    "stablehlo.subtract", "stablehlo.divide", "stablehlo.sqrt", "stablehlo.cbrt", "stablehlo.convert",
-    "stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim", "stablehlo.slice",
-    "stablehlo.dynamic_slice", "stablehlo.pad", "stablehlo.reduce", "stablehlo.gather", "stablehlo.reverse",
+_EVERY = names(Trait.ASSEMBLES) | {"stablehlo.add", "stablehlo.multiply", "stablehlo.maximum", "stablehlo.minimum"}
+_FIRST = names(Trait.MOVES, without=Trait.COLLECTIVE) | {
+    "stablehlo.subtract", "stablehlo.divide", "stablehlo.sqrt", "stablehlo.cbrt", "stablehlo.reduce",
 }  # fmt: skip
 _BRANCHES = ("stablehlo.case", "stablehlo.if")
 
@@ -46,8 +44,9 @@ def _before(value: ir.Value, calls: CallGraph) -> list[ir.Value]:
     if op is None:
         return _before_argument(ir.BlockArgument(value), calls)
     index = ir.OpResult(value).result_number
-    if carries(op):
-        return [op.operands[index]]
+    rounded = carried(op, index)
+    if rounded is not None:
+        return [rounded]
     if op.name == "stablehlo.while":
         return [op.operands[index], terminator(op.regions[1].blocks[0]).operands[index]]
     if op.name in _BRANCHES:
