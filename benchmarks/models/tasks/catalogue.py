@@ -75,6 +75,8 @@ TASKS: dict[str, Task] = {
     "score": Task("denoising score matching", "haiku", "Adam", "score_matching", held_out=True),
     "automaton": Task("neural cellular automaton", "jax", "Adam, clipping", "cellular_automaton", held_out=True),
     "distillation": Task("mixer, two views, averaged target", "flax.linen", "LAMB, accumulation", "self_distillation"),
+    "codes": Task("VQ-VAE, straight-through", "equinox", "Adam", "vector_quantisation"),
+    "neural-ode": Task("neural ODE, adjoint of a solver", "jax", "AdamW", "neural_ode"),
     "counts": Task("counts, negative binomial", "jax", "Adam", "count_regression", held_out=True),
 }  # fmt: skip
 
