@@ -63,7 +63,8 @@ class CPUScales(Pass):
         if any(changed):
             erase_dead(module)
             for function in list(module.body.operations) if self.calls else ():
-                _call(module, function.operation)
+                if any(len(region.blocks) for region in function.operation.regions):  # no declaration
+                    _call(module, function.operation)
 
 
 def _call(module: ir.Module, function: ir.Operation) -> None:
