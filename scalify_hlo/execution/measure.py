@@ -1,5 +1,6 @@
 """Running a module with statistics of its tensors."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.inputs import ScaleMode, draw_inputs, split_scales
 from scalify_hlo.execution.modules import clone
-from scalify_hlo.execution.signature import Signature, check_arrays, entry_function, entry_signature
+from scalify_hlo.execution.signature import Signature, TensorSpec, check_arrays, entry_function, entry_signature
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.reports.health import TensorHealth, read_health
 
@@ -27,7 +28,8 @@ def measure(
     """Run an instrumented copy of `module` once on XLA:CPU and read the statistics.
 
     arrays: one for each argument; made of `values` when None, for a rewritten module as (data, scale) pairs.
-    values: one for each argument of the program before it was rewritten; drawn from `seed` when None, and where normal
+    values: one for each argument of the program before it was rewritten, floats also in wider types than the module has
+        them in; drawn from `seed` when None, and where normal
         ones make results NaN, those positive that roots or logarithms are taken of.
     scales: of the pairs, as in `CheckOptions`.
 
@@ -41,7 +43,7 @@ def measure(
         whole = whole_values(signature)
         drawn = values is None
         values = draw_inputs(whole, seed) if values is None else values
-        check_arrays(whole.arguments, values)
+        check_arrays(_as_given(whole.arguments, values), values)
         program = xla.compile(instrumented)
         results = program(_pairs(signature, values, scales, seed))
         if drawn and any(map(_has_nan, results[:-2])):
@@ -74,6 +76,16 @@ def whole_values(signature: Signature) -> Signature:
     return Signature(tuple(spec for spec in signature.arguments if spec.role != "scale"), ())
 
 
+def _as_given(arguments: Sequence[TensorSpec], values: Sequence[Array]) -> list[TensorSpec]:
+    """The arguments, with floats of wider types where a value is one: a program stores it in less."""
+    wider = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32"}
+    given: list[TensorSpec] = []
+    for spec, value in zip(arguments, values, strict=False):
+        wide = dataclasses.replace(spec, element_type=wider.get(value.dtype, spec.element_type))
+        given.append(wide if wide.is_wider_than(spec) else spec)
+    return [*given, *arguments[len(given) :]]
+
+
 def _pairs(signature: Signature, values: Sequence[Array], scales: ScaleMode, seed: int) -> list[Array]:
     splits = iter(zip(values, split_scales(values, scales, seed), strict=True))
     arrays: list[Array] = []
@@ -83,7 +95,7 @@ def _pairs(signature: Signature, values: Sequence[Array], scales: ScaleMode, see
         value, split = next(splits)
         if following is not None and following.role == "scale":
             scale = np.float32(1 if split.scale is None else split.scale)
-            arrays += [split.data, np.broadcast_to(scale, following.shape)]
+            arrays += [split.data.astype(spec.dtype), np.broadcast_to(scale, following.shape)]
         else:
-            arrays.append(value)
+            arrays.append(value.astype(spec.dtype))
     return arrays

@@ -65,6 +65,15 @@ def test_given_inputs_and_scales(tmp_path: pathlib.Path) -> None:
     assert rms[1] != plain[1]
 
 
+def test_given_inputs_of_the_program_before_it_is_stored_in_less(tmp_path: pathlib.Path) -> None:
+    """Weights are f16 in the rewritten program; given as the original takes them, and too small for f16 themselves."""
+    file = tmp_path / "inputs.npz"
+    np.savez(file, np.full((4, 16), 3, np.float32), np.full((16, 8), 2.0**-30, np.float32))
+    found = rows("--precision=fp16 parameters=f16", f"--inputs={file}")["stablehlo.convert"]
+    rms, _, scale = (float(power) for power in re.findall(r"2\^(\S+)", found))
+    assert abs(rms + scale - np.log2(16 * 3 * 2.0**-30)) < 0.2
+
+
 def test_inputs_that_do_not_fit_are_named(tmp_path: pathlib.Path) -> None:
     file = tmp_path / "inputs.npz"
     np.savez(file, np.zeros((2, 2), np.float32), np.zeros((16, 8), np.float32))
