@@ -54,6 +54,22 @@ def test_the_fewest_bytes_of_fp8_are_those_of_its_elements() -> None:
         assert fewest is None or (own is not None and fewest - 1e-3 <= own <= fewest + 5e-3), name
 
 
+def test_f32_moves_what_the_original_does_by_the_same_kinds_of_collectives() -> None:
+    """As recorded, of every program."""
+    for name, row in read_json(traffic.OUT)["programs"].items():
+        own, original = (traffic.Traffic(**row[each]) for each in ("f32", "original f32"))
+        assert own.total <= 1.001 * original.total and own.kinds == original.kinds, name
+
+
+def test_only_what_is_at_its_least_is_beyond_a_limit() -> None:
+    """As recorded, of every program: one layer of a decoder under ZeRO-3 has too few elements in FP8 products."""
+    for name, row in read_json(traffic.OUT)["programs"].items():
+        for preset, ratio in traffic.ratios(row).items():
+            fewest = traffic.least(name) if preset == "fp8" else None
+            most = max(traffic.limit(name, preset), 0 if fewest is None else round(fewest, 3))
+            assert ratio is not None and round(ratio, 3) <= most, (name, preset)
+
+
 def test_what_is_beyond_a_limit_is_bold_and_what_is_refused_is_told() -> None:
     half, whole = ({"moved": {"all-gather f16": size}, "elements": 0, "numbers": 2} for size in (5000, 10000))
     row = {"original f32": whole, "original bf16": half, "f32": whole, "fp16": whole, "fp8": {"refused": "no"}}
