@@ -29,6 +29,12 @@ def parent(op: ir.Operation) -> ir.Operation | None:
     return None if above is None else above.operation
 
 
+def is_partitioned(module: ir.Module) -> bool:
+    """Whether tensors may lie on several devices, and parts that are read together be moved."""
+    attributes = module.operation.attributes
+    return "mhlo.num_partitions" in attributes and ir.IntegerAttr(attributes["mhlo.num_partitions"]).value > 1
+
+
 def mesh_sizes(module: ir.Operation, mesh: ir.Attribute) -> dict[str, int]:
     """Axis name -> number of devices of a mesh: `@name`, or one written out. {} when there is none of that name."""
     if isinstance(mesh, ir.FlatSymbolRefAttr):

@@ -14,6 +14,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.module.traits import Trait, has
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
@@ -31,8 +32,10 @@ class Samples(Pass):
     name: ClassVar[str] = "scalify-samples"
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
-        """Rewrites slices with strides in place."""
+        """Rewrites slices with strides in place, but where tensors are cut over devices."""
         del remarks
+        if is_partitioned(module):
+            return
         with module.context, ir.Location.unknown(module.context):
             slices = [op for op in walk(module.operation) if op.name == "stablehlo.slice"]
             if sum(_sample_sources(op) for op in slices):

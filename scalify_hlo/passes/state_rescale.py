@@ -26,6 +26,7 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
@@ -36,6 +37,8 @@ from scalify_hlo.types import tensor_info
 _KINDS = ("parameters", "moments")
 # Elements that are measured: the root mean square of so many Gaussian ones is off by 2%, and 2^4 is what matters.
 _SAMPLE = 1024
+# The same where tensors lie on several devices, each of which is to have a part of the sample.
+_SAMPLE_OF_SEVERAL = 4096
 # Bits: samples whose sizes differ by less are measured together, the smaller ones with zeros behind them.
 _ALIKE = 3
 # log2 of the size that data are moved to, and how far from it they may come before. Parameters are read as operands of
@@ -77,9 +80,12 @@ class StateRescale(Pass):
                 if kind not in self.kinds or not info.is_static or not info.size:
                     continue
                 if kind == "moments":
-                    last.operands[result] = _rebased(module, last.operands[result], due)
+                    last.operands[result] = _rebased(module, last.operands[result], -budget.MOMENTS_BELOW, due)
                     continue
                 found = _Leaving(*(_where_updated(calls, last, result) if due is None else (last, result)))
+                if is_partitioned(module):  # a sample of each stays on the devices that it lies on
+                    found.terminator.operands[found.position] = _rebased(module, found.value, 0, due)
+                    continue
                 leaving.setdefault(found.terminator, []).append(found)
             for parameters in leaving.values():
                 _rebase(module, parameters, due)
@@ -122,9 +128,9 @@ class _Leaving(NamedTuple):
 def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | None) -> None:
     """Have parameters leave one step with scales that fit their data."""
     groups: dict[int, list[_Leaving]] = {}
-    for i, each in enumerate(parameters):
+    for each in parameters:
         size = math.prod(_sampled(each.value)[0])
-        groups.setdefault(-i - 1 if _is_partitioned(module) else size.bit_length() // _ALIKE, []).append(each)
+        groups.setdefault(size.bit_length() // _ALIKE, []).append(each)
     scalar = emit.tensor_type((), "f32")
     for group in groups.values():
         with ir.InsertionPoint(group[0].terminator), group[0].terminator.location:
@@ -138,14 +144,15 @@ def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | N
                 each.terminator.operands[each.position] = rebased
 
 
-def _rebased(module: ir.Module, value: ir.Value, due: ir.Value | None) -> ir.Value:
-    """The same moment with a scale that fits its data."""
+def _rebased(module: ir.Module, value: ir.Value, target: int, due: ir.Value | None) -> ir.Value:
+    """The same state with a scale by which its data are of size 2^target."""
     scalar = emit.tensor_type((), "f32")
     ip, location = after(value) if due is None else _before_return(value, due)
     with ip, location:
         data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
-        size = magnitude(_sample(emit.convert(data, "f32")), "l2")
-        return _with_scale(module, value, scale, _factor(size, -budget.MOMENTS_BELOW, due))
+        most = _SAMPLE_OF_SEVERAL if is_partitioned(module) else _SAMPLE
+        size = magnitude(_sample(emit.convert(data, "f32"), most), "l2")
+        return _with_scale(module, value, scale, _factor(size, target, due))
 
 
 def _with_scale(module: ir.Module, value: ir.Value, scale: ir.Value, factor: ir.Value) -> ir.Value:
@@ -195,12 +202,6 @@ def _row(x: ir.Value, length: int) -> ir.Value:
     )
 
 
-def _is_partitioned(module: ir.Module) -> bool:
-    """Whether tensors may lie on several devices, where samples of them had to be brought together."""
-    attributes = module.operation.attributes
-    return "mhlo.num_partitions" in attributes and ir.IntegerAttr(attributes["mhlo.num_partitions"]).value > 1
-
-
 def _before_return(value: ir.Value, due: ir.Value) -> tuple[ir.InsertionPoint, ir.Location]:
     """The place where both a value and the answer whether a step is due are known."""
     _, location = after(value)
@@ -208,10 +209,10 @@ def _before_return(value: ir.Value, due: ir.Value) -> tuple[ir.InsertionPoint, i
     return ir.InsertionPoint(terminator(block)), location
 
 
-def _sample(x: ir.Value) -> ir.Value:
+def _sample(x: ir.Value, most: int = _SAMPLE) -> ir.Value:
     """At most some thousand elements of a tensor, evenly spread; contiguous ones along the last dimension."""
     info = tensor_info(x.type)
-    shape, strides = _sampled(x)
+    shape, strides = _sampled(x, most)
     if all(stride == 1 for stride in strides):
         return x
     array = ir.DenseI64ArrayAttr.get
@@ -221,14 +222,14 @@ def _sample(x: ir.Value) -> ir.Value:
     )  # fmt: skip
 
 
-def _sampled(x: ir.Value) -> tuple[list[int], list[int]]:
+def _sampled(x: ir.Value, most: int = _SAMPLE) -> tuple[list[int], list[int]]:
     """The shape of the sample of a tensor, and its strides."""
     info = tensor_info(x.type)
     left = info.size
     strides = [1] * info.rank
     for d, n in enumerate(info.shape):
-        if left > _SAMPLE:
-            strides[d] = min(n, math.ceil(left / _SAMPLE))
+        if left > most:
+            strides[d] = min(n, math.ceil(left / most))
             left = left // n * math.ceil(n / strides[d])
     return [math.ceil(n / stride) for n, stride in zip(info.shape, strides, strict=True)], strides
 
