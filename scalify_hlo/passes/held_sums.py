@@ -18,11 +18,11 @@ from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.constants import constant_behind
+from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.types import TensorInfo, tensor_info
 
-_PARTITIONS = "mhlo.num_partitions"
 _SUMS = ("stablehlo.add", "stablehlo.subtract")
 _PRODUCTS = names(Trait.CONTRACTS)
 # What XLA computes again in a kernel that reads it: as many elements, or fewer.
@@ -54,8 +54,7 @@ class HoldSums(Pass):
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Puts barriers behind sums, in place."""
         del remarks
-        attributes = module.operation.attributes
-        if _PARTITIONS in attributes and ir.IntegerAttr(attributes[_PARTITIONS]).value > 1:
+        if is_partitioned(module):
             return
         with module.context, ir.Location.unknown(module.context):
             sources: dict[ir.Value, _Sources] = {}
