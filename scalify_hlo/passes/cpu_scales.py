@@ -43,13 +43,10 @@ _MOST_OPERATIONS = 128
 
 @dataclasses.dataclass(frozen=True)
 class CPUScales(Pass):
-    """Compute scales in one kernel, for XLA:CPU.
-
-    calls: of a call. Otherwise a vector becomes results of reductions: in programs that are partitioned over devices
-        calls are inlined.
-    """
+    """Compute scales in one kernel, for XLA:CPU."""
 
     name: ClassVar[str] = "scalify-cpu-scales"
+    # Of a call. Without, a vector becomes results of reductions: calls of partitioned programs are inlined.
     calls: bool = True
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:

@@ -17,6 +17,7 @@ from typing import ClassVar, NamedTuple
 from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.carriers import carries, layouts_folded
 from scalify_hlo.module.constants import constant_behind
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.module.traits import Trait, names
@@ -27,9 +28,8 @@ _SUMS = ("stablehlo.add", "stablehlo.subtract")
 _PRODUCTS = names(Trait.CONTRACTS)
 # What XLA computes again in a kernel that reads it: as many elements, or fewer.
 _REPEATED = names(Trait.ELEMENTWISE | Trait.MOVES, without=Trait.BODY | Trait.COLLECTIVE | Trait.SHRINKS)
+_BARRIER = "stablehlo.optimization_barrier"
 _CONVERT = "stablehlo.convert"
-# Between a sum and what is stored of it.
-_ROUNDING = (_CONVERT, "stablehlo.multiply")
 # What is computed from more tensors counts as one of its own: whether they are several is all that is asked.
 _MOST = 4
 
@@ -56,7 +56,7 @@ class HoldSums(Pass):
         del remarks
         if is_partitioned(module):
             return
-        with module.context, ir.Location.unknown(module.context):
+        with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             sources: dict[ir.Value, _Sources] = {}
             for op in walk(module.operation):
                 _visit(op, sources)
@@ -67,7 +67,8 @@ def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
     if op.name == "stablehlo.constant" or not all(isinstance(each.type, ir.RankedTensorType) for each in op.results):
         return
     infos = [tensor_info(result.type) for result in op.results]
-    repeated = op.name in _REPEATED and all(info.is_static for info in infos)
+    carried = carries(op) and op.name != _BARRIER
+    repeated = (carried or op.name in _REPEATED) and all(info.is_static for info in infos)
     if not repeated:
         for result in op.results:
             sources[result] = _Sources(frozenset({result}), op.name in _PRODUCTS, False)
@@ -106,7 +107,7 @@ def _sources(value: ir.Value, of: TensorInfo, sources: dict[ir.Value, _Sources])
 def _held(value: ir.Value) -> ir.Value | None:
     """Put a barrier behind a sum, or behind what it is rounded to; None if a single operation reads that."""
     users = [use.owner.operation for use in value.uses]
-    while len(users) == 1 and users[0].name in _ROUNDING and (users[0].name == _CONVERT or _is_factor(users[0])):
+    while len(users) == 1 and _is_between(users[0]):
         value = users[0].results[0]
         users = [use.owner.operation for use in value.uses]
     if len(set(users)) < 2 or any(_rounds(user) for user in users):
@@ -119,6 +120,11 @@ def _rounds(op: ir.Operation) -> bool:
     return op.name == _CONVERT and tensor_info(op.results[0].type).is_narrow
 
 
+def _is_between(op: ir.Operation) -> bool:
+    """Whether an operation stands between a sum and what is stored of it."""
+    return op.name == _CONVERT or (op.name == "stablehlo.multiply" and _is_factor(op)) or carries(op)
+
+
 def _is_factor(op: ir.Operation) -> bool:
     """Whether an operation multiplies by a constant: a power of two, in front of what rounds."""
     return any(constant_behind(operand) is not None for operand in op.operands)
@@ -126,7 +132,7 @@ def _is_factor(op: ir.Operation) -> bool:
 
 def _barrier(value: ir.Value) -> ir.Value:
     with ir.InsertionPoint.after(value.owner), value.owner.location:
-        op = ir.Operation.create("stablehlo.optimization_barrier", [value.type], [value])
+        op = ir.Operation.create(_BARRIER, [value.type], [value])
     for use in list(value.uses):
         if use.owner.operation != op:
             use.owner.operation.operands[use.operand_number] = op.results[0]

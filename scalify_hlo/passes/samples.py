@@ -12,6 +12,7 @@ from typing import ClassVar
 from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.manual import is_partitioned
@@ -36,7 +37,7 @@ class Samples(Pass):
         del remarks
         if is_partitioned(module):
             return
-        with module.context, ir.Location.unknown(module.context):
+        with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             slices = [op for op in walk(module.operation) if op.name == "stablehlo.slice"]
             if sum(_sample_sources(op) for op in slices):
                 erase_dead(module)
