@@ -21,9 +21,7 @@ _MOVEMENTS = names(Trait.MOVES) & names(Trait.COLLECTIVE)
 _CONVERT, _CLAMP, _WHILE = "stablehlo.convert", "stablehlo.clamp", "stablehlo.while"
 _UPDATE, _LEAVES = "stablehlo.dynamic_update_slice", "sdy.return"
 # Operand 0 in other places, in part or whole.
-_HANDED_ON = frozenset(
-    f"stablehlo.{name}" for name in ("transpose", "reshape", "slice", "dynamic_slice", "broadcast_in_dim", "reverse")
-)
+_HANDED_ON = names(Trait.MOVES, without=Trait.COLLECTIVE)
 _Bounds = tuple[float, float] | None
 
 
