@@ -8,7 +8,7 @@ made of: a stream of n blocks is n + 1 tensors, for each reader.
 # f(x + y), g(x + y) = f(z), g(z), z = x + y behind a barrier, rounded as the program rounds it for all of them
 
 Sums of what enters the function are left alone: a new state is written anyway, by the kernel that its other readers are
-in. Only on one device: sums over devices have places of their own.
+in. Only on one device: sums over devices have places of their own. And only where scales are not pinned.
 """
 
 import dataclasses

@@ -130,7 +130,10 @@ def precision_pipeline(
         )
         serving = (*serving, PinScales(file=pin_scales, guard=guard))
     lifting = (LiftWeights(),) if any(isinstance(each, EmbedWeights) for each in serving) else ()
-    return Pipeline((*lifting, *before, Scalify(**vars(options)), *after, *serving, *passes_for_devices(precision)))
+    last = passes_for_devices(precision)
+    if pin_scales:  # factors are constants then, which stop no library call from adding what is added to its product
+        last = tuple(each for each in last if not isinstance(each, HoldSums))
+    return Pipeline((*lifting, *before, Scalify(**vars(options)), *after, *serving, *last))
 
 
 def _check_precision(precision: Precision | None, path: str) -> None:
