@@ -27,6 +27,7 @@ from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.types import FLOAT_RANGE, LARGEST, tensor_info
@@ -37,7 +38,6 @@ COMPOSITE = "xla.scaled_dot"
 BLOCK = 32
 _PRODUCT = "stablehlo.dot_general"
 _MOVEMENTS = ("stablehlo.transpose", "stablehlo.reshape")
-_PARTITIONS = "mhlo.num_partitions"
 # f32: the bits of the significand, and the exponent of 1.
 _SIGNIFICAND, _BIAS = 23, 127
 
@@ -61,8 +61,7 @@ class BlockDots(Pass):
         products = [op for op in walk(module.operation) if op.name == _PRODUCT and _is_fp8(op)]
         if any("E5M2" in tensor_info(x.type).element for op in products for x in op.operands):
             raise ScalifyError(f"{self.name}: MXFP8 is for programs without a backward pass: train in fp8")
-        attributes = module.operation.attributes
-        if _PARTITIONS in attributes and ir.IntegerAttr(attributes[_PARTITIONS]).value > 1:
+        if is_partitioned(module):
             remarks.append(
                 Diagnostic(f"{self.name}: left in fp8: XLA cannot partition block-scaled products", "", "warning")
             )

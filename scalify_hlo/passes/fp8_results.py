@@ -26,6 +26,7 @@ from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.constants import splat_number
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fp8_quantise import unmoved
@@ -33,7 +34,6 @@ from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 _PRODUCT = "stablehlo.dot_general"
 _GRADIENTS = ("f8E5M2", "f8E5M2FNUZ")
-_PARTITIONS = "mhlo.num_partitions"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +44,7 @@ class FP8Results(Pass):
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Rewrites products in place."""
-        attributes = module.operation.attributes
-        if _PARTITIONS in attributes and ir.IntegerAttr(attributes[_PARTITIONS]).value > 1:
+        if is_partitioned(module):
             return
         products = [op for op in walk(module.operation) if op.name == _PRODUCT and _is_fp8(op)]
         if not any(tensor_info(x.type).element in _GRADIENTS for op in products for x in op.operands):

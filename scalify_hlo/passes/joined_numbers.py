@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.packed_scales import element_of
 from scalify_hlo.module.carriers import constrain, lay_out, pinned
 from scalify_hlo.module.propagation import Axes, Propagated
 from scalify_hlo.passes import emission as emit
@@ -111,7 +112,7 @@ def _join(block: ir.Block, group: list[_Number], known: Propagated | None) -> No
     uses = [[(use.owner.operation, use.operand_number) for use in each.op.results[0].uses] for each in group]
     with ir.InsertionPoint.after(last), last.location:
         vector = _summed(group, known)
-        numbers = [_element(vector, i) for i in range(len(group))]
+        numbers = [element_of(vector, i) for i in range(len(group))]
     for number, users in zip(numbers, uses, strict=True):
         for user, index in users:
             user.operands[index] = number
@@ -158,12 +159,3 @@ def _summed(group: list[_Number], known: Propagated | None) -> ir.Value:
     for value in (*parts, vector):
         lay_out(value.owner.operation, known.sharding(((),), axes))
     return constrain(vector, known.sharding(((),)), ir.InsertionPoint.after(vector.owner.operation))
-
-
-def _element(vector: ir.Value, i: int) -> ir.Value:
-    element, array = tensor_info(vector.type).element, ir.DenseI64ArrayAttr.get
-    one = emit.op(
-        "slice", emit.tensor_type((1,), element), vector,
-        start_indices=array([i]), limit_indices=array([i + 1]), strides=array([1]),
-    )  # fmt: skip
-    return emit.op("reshape", emit.tensor_type((), element), one)
