@@ -118,6 +118,12 @@ def covers(op: ir.Operation, whole: ir.Attribute) -> bool:
     return own is not None and every is not None and _members(own) == _members(every)
 
 
+def device_groups(op: ir.Operation) -> str:
+    """The groups of a collective's devices, the same for all ways to write them: as numbers and as axes of a mesh."""
+    groups = _groups(op, op.attributes["replica_groups"])
+    return str(op.attributes["replica_groups"] if groups is None else sorted(sorted(row) for row in groups.tolist()))
+
+
 def _groups(op: ir.Operation, groups: ir.Attribute) -> np.ndarray[Any, Any] | None:
     """Each group's devices, a row for each; None over a mesh that the module does not define, or lacks the axes of.
 

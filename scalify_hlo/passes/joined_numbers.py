@@ -16,14 +16,13 @@ from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.packed_scales import element_of
 from scalify_hlo.module.carriers import constrain, lay_out, pinned
+from scalify_hlo.module.manual import device_groups
 from scalify_hlo.module.propagation import Axes, Propagated
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.device_sums import REDUCTION, number_sum
 from scalify_hlo.types import tensor_info
 
 ALL_REDUCE = "stablehlo.all_reduce"
-# What says whose numbers are summed.
-_DEVICES = ("replica_groups", "use_global_device_ids")
 
 
 @dataclasses.dataclass(eq=False)
@@ -70,8 +69,8 @@ def _number(op: ir.Operation, known: Propagated | None) -> _Number | None:
         body = [each.operation for each in op.regions[0].blocks[0].operations]
         if len(body) != 2:
             return None
-        devices = [str(op.attributes[each]) for each in _DEVICES if each in op.attributes]
-        return _Number(op, (body[0].name, info.element, *devices))
+        numbering = "use_global_device_ids" in op.attributes
+        return _Number(op, (body[0].name, info.element, device_groups(op), str(numbering)))
     found = None if known is None else number_sum(op, known)
     if found is None:
         return None
