@@ -1,7 +1,8 @@
 """Running a module operation by operation on XLA:CPU, so that every value in it can be looked at.
 
 Each distinct operation (name, attributes, types) is compiled once: forty-eight equal layers cost the compilations of
-one. Nothing is fused, so every value is rounded to its type. Loops, branches and calls are followed in Python.
+one. What only moves data is not compiled at all. Nothing is fused, so every value is rounded to its type. Loops,
+branches and calls are followed in Python.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from scalify_hlo.bindings import func, ir
 from scalify_hlo.emit.marks import is_mark
 from scalify_hlo.errors import ScalifyError, describe_location
 from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.moves import move
 from scalify_hlo.execution.signature import check_arrays, entry_function, entry_signature
 from scalify_hlo.execution.xla import Executable
 from scalify_hlo.execution.xla import compile as compile_for_cpu
@@ -74,6 +76,9 @@ class Eager:
             return _Control(op, self._while)
         if op.name in ("stablehlo.case", "stablehlo.if"):
             return _Control(op, self._branch)
+        moved = move(op)
+        if moved is not None:
+            return lambda values, _path: [moved(values)]
         executable = self._executable(op)
         return lambda values, _path: executable(values)
 

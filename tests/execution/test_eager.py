@@ -9,6 +9,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.eager import Eager
+from scalify_hlo.execution.element_types import NUMPY_DTYPES
 from scalify_hlo.execution.modules import as_module
 
 PROGRAM = """
@@ -75,3 +76,28 @@ def test_equal_operations_are_compiled_once() -> None:
 def test_arguments_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ScalifyError, match="the module takes 3 arguments"):
         Eager(as_module(PROGRAM))([np.ones(4, np.float32)])
+
+
+MOVES = """
+func.func @main(%x: tensor<4x1x6xf16>, %n: tensor<3xi4>) -> (
+    tensor<2x1x3xf16>, tensor<6x4xf16>, tensor<6x1x4xf16>, tensor<6x2x4x1xf16>, tensor<2x3xi4>, tensor<2xbf16>) {
+  %s = stablehlo.slice %x [1:4:2, 0:1, 0:6:2] : (tensor<4x1x6xf16>) -> tensor<2x1x3xf16>
+  %r = stablehlo.reshape %x : (tensor<4x1x6xf16>) -> tensor<6x4xf16>
+  %t = stablehlo.transpose %x, dims = [2, 1, 0] : (tensor<4x1x6xf16>) -> tensor<6x1x4xf16>
+  %b = stablehlo.broadcast_in_dim %t, dims = [0, 1, 2] : (tensor<6x1x4xf16>) -> tensor<6x2x4xf16>
+  %c = stablehlo.reshape %b : (tensor<6x2x4xf16>) -> tensor<6x2x4x1xf16>
+  %i = stablehlo.broadcast_in_dim %n, dims = [1] : (tensor<3xi4>) -> tensor<2x3xi4>
+  %k = stablehlo.constant dense<-0.0> : tensor<2xbf16>
+  return %s, %r, %t, %c, %i, %k : tensor<2x1x3xf16>, tensor<6x4xf16>, tensor<6x1x4xf16>, tensor<6x2x4x1xf16>,
+    tensor<2x3xi4>, tensor<2xbf16>
+}
+"""
+
+
+def test_what_only_moves_data_is_not_compiled() -> None:
+    x = np.arange(24, dtype=np.float16).reshape(4, 1, 6)
+    arguments = [x, np.arange(3).astype(NUMPY_DTYPES["i4"])]
+    program = Eager(as_module(MOVES))
+    for own, compiled in zip(program(arguments), xla.compile(MOVES)(arguments), strict=True):
+        assert (own.dtype, own.shape, own.tobytes()) == (compiled.dtype, compiled.shape, compiled.tobytes())
+    assert program.compiled == 0
