@@ -350,13 +350,22 @@ class _Loop:
         members = emit.members(scale)
         symbol = carried.factors[0][0]
         others = [m for m in members if all(s != symbol for s, _ in m.factors)]
-        if any(symbol in sources(emit, m) for m in others):
-            # t max(s, u): it multiplies the carried scale all the same, by way of another value.
-            parts = [without(emit, m, self._grown_with(index)) for m in others]
+        mutual = self._grown_with(index)
+        if any(symbol in sources(emit, m) or self._multiplies(m, mutual) for m in others):
+            # t max(s, u), or t u where u <- s: it multiplies the carried scale all the same, by way of another value.
+            parts = [without(emit, m, mutual) for m in others]
             others = [part for part in parts if part is not None]
         elif len(others) == len(members):
             return scale
         return emit.maximum([carried, *others])
+
+    def _multiplies(self, member: Scale, mutual: set[Symbol]) -> bool:
+        """Whether a scale is a multiple of one of these, other than itself or less.
+
+        # x <- x + t v, v <- v - u x: s <- max(s, t r), r <- max(r, u s), (t u)^n times as large after 2 n iterations
+        """
+        alone = len(member.factors) == 1 and member.factors[0][1] == 1 and member.exponent <= 0
+        return not alone and not mutual.isdisjoint(sources(self.r.emit, member))
 
     def _grown_with(self, index: int) -> set[Symbol]:
         """The carried scales by way of which scale `index` multiplies itself over iterations, itself included.

@@ -61,8 +61,8 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
         low, high = interval(op.operands[index])
         bound = low if low > 0 else high if high < 0 else 0.0
         formed = _expression(op.operands[index], _STEPS)
-        if abs(bound) < budget.GUARD ** (2 if _is_square(formed) else 1):
-            continue  # it guards against zeros: nothing comes near it
+        if math.isinf(bound) or abs(bound) < budget.GUARD ** (2 if _is_square(formed) else 1):
+            continue  # infinite, or a guard against zeros: nothing comes near it
         if not (index == 1 and _vanishes_with(op.operands[0], formed)):
             found[op.results[0]] = Divisor(bound, formed)
     return found

@@ -30,14 +30,18 @@ def find_range_reductions(operations: Sequence[ir.Operation]) -> set[ir.Value]:
 
 
 def _reduces_range(select: ir.Operation) -> bool:
-    info = tensor_info(select.results[0].type)
+    info = _narrowest(select.results[0])
     if not info.is_narrow:
         return False
-    taken = _multiples(select.results[0])
-    if taken is None:
-        return False
-    source, least, most = taken
+    source, least, most = _multiples(select.results[0])
     return least > 0 and (most / least) ** 4 >= _span(info) and _compares_size(select.operands[0], source)
+
+
+def _narrowest(value: ir.Value) -> TensorInfo:
+    """The type of a value, or the narrow one that it is rounded to next: a factor of 2^23 is f32 beside f16."""
+    users = [use.owner.operation for use in value.uses]
+    types = [value.type, *(op.results[0].type for op in users if op.name == "stablehlo.convert")]
+    return next((info for info in map(tensor_info, types) if info.is_narrow), tensor_info(value.type))
 
 
 def _span(info: TensorInfo) -> float:
@@ -46,8 +50,9 @@ def _span(info: TensorInfo) -> float:
     return 2.0 ** (high - low)
 
 
-def _multiples(value: ir.Value) -> _Multiples | None:
+def _multiples(value: ir.Value) -> _Multiples:
     """(a tensor, the least and the largest multiple of it that an element of `value` is), for products and selects."""
+    value = _unconverted(value)
     op = value.owner
     if isinstance(op, ir.Block):
         return value, 1.0, 1.0
@@ -56,14 +61,23 @@ def _multiples(value: ir.Value) -> _Multiples | None:
         for x, factor in ((one, other), (other, one)):
             number = _number(factor)
             if number:
-                source, least, most = _multiples(x) or (x, 1.0, 1.0)
+                source, least, most = _multiples(x)
                 return source, least * abs(number), most * abs(number)
     if op.name == "stablehlo.select":
         first, second = (_multiples(operand) for operand in list(op.operands)[1:])
-        if first is None or second is None or first[0] != second[0]:
-            return None
-        return first[0], min(first[1], second[1]), max(first[2], second[2])
+        if first[0] == second[0]:
+            return first[0], min(first[1], second[1]), max(first[2], second[2])
     return value, 1.0, 1.0
+
+
+def _unconverted(value: ir.Value) -> ir.Value:
+    """What a value was before it was only converted to another type of floats."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.convert":
+        before = value.owner.operands[0]
+        if not tensor_info(before.type).is_float:
+            break
+        value = before
+    return value
 
 
 def _number(value: ir.Value) -> float | None:

@@ -149,3 +149,29 @@ def test_halving_by_a_constant_alone_is_followed() -> None:
     (result,) = Rewritten.of(text).run([Split(x, np.float32(1)) for x in (data, np.ones(4, np.float16))])
     assert result.scale == 2.0**-8
     np.testing.assert_array_equal(result.data, data)
+
+
+_SHIFT = "(jnp.eye(16, k=1, dtype=a0.dtype) + jnp.eye(16, k=-15, dtype=a0.dtype)) + a1 * 0"
+
+
+@pytest.mark.parametrize("line", [
+    f"(lambda q: lax.fori_loop(0, 60, lambda i, s: (s[1] @ q, s[0] @ q), (jnp.sin(a0), a0 * a1))[0])({_SHIFT})",
+    "lax.fori_loop(0, 60, lambda i, s: (s[1] * (jnp.abs(a1) + 3) / 3, s[0] / jnp.sqrt(3 + jnp.abs(a1))),"
+    " (jnp.sin(a0), a0 * a1))[0]",
+])  # fmt: skip
+def test_scales_that_multiply_each_other_in_turns(line: str) -> None:
+    """s <- t r, r <- u s: each was followed, as none multiplied itself, and data left f16 below."""
+    arguments = Argument("a0", (16, 16), "float16"), Argument("a1", (16, 16), "float16")
+    assert _outcome(line, *arguments, seed=700) == "ok"
+
+
+def test_scales_of_a_continued_fraction() -> None:
+    """The same in f64, through selects: 2^6 times as large with each iteration, beyond f32 after twenty."""
+    arguments = Argument("a0", (3, 4), "float64", "some zeros"), Argument("a1", (3, 4), "float64", "special")
+    line = "lax.igammac(jnp.abs(a0) + 0.5, jnp.abs(a1))"
+    assert _outcome(line, *arguments, seed=1541, scales="jitter") == "ok"
+
+
+def test_a_quotient_by_infinity() -> None:
+    """The bound of a divisor that is infinite in f16 has no power of two: OverflowError."""
+    assert _outcome("1 / (a0 * a0 + jnp.float16(jnp.inf)) + a0", Argument("a0", (4,), "float16")) == "ok"

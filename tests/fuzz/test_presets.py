@@ -30,3 +30,10 @@ def test_a_wrong_scale_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = Argument("a0", (4, 4), "float32"), Argument("a1", (4, 4), "float32")
     program = Program(arguments, ((("v0",), "jnp.tanh(a0 @ a1)"),), ("v0",))
     assert judge(PresetCase(program, "fp16", "", 0)).startswith("wrong")
+
+
+@pytest.mark.parametrize("line", ["jnp.ldexp(a0, 3)", "jnp.frexp(jnp.tanh(a0))[0]"])
+def test_choices_between_far_multiples_of_a_tensor_in_f32(line: str) -> None:
+    """2^23 x : x is f32 beside f16, and is rounded to f16 next: at the scale of 2^23 x, x had one digit."""
+    program = Program((Argument("a0", (3, 4), "float32"),), ((("v0",), line),), ("v0",))
+    assert judge(PresetCase(program, "fp16", "", 0)) == "ok"
