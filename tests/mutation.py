@@ -33,16 +33,20 @@ _RECORD = "SCALIFY_REACHED"
 _SECONDS = 300
 # How many of the tests that reach a line run first.
 _FIRST = 40
-_OPS = ["tests/ops/test_branches_and_bounds.py", "tests/ops/test_rules.py", "tests/ops/test_regressions.py"]
+_OPS = ["tests/ops/test_growth.py", "tests/ops/test_branches_and_bounds.py", "tests/ops/test_rules.py",
+        "tests/ops/test_regressions.py", "tests/fuzz/test_findings.py"]  # fmt: skip
+_LOOPS = ["tests/test_loops.py", "tests/test_settled_loops.py", "tests/test_state_in_loops.py", *_OPS]
 # The folder or file -> the tests closest to it; the longest name that fits decides.
 _CLOSEST = {
     "rewrites": _OPS,
     "rewrites/composites.py": [*_OPS, "tests/frontend/test_primitives.py", "tests/frontend/test_custom_scale.py"],
     "rewrites/collectives.py": ["tests/ops/test_devices.py", "tests/ops/test_kept_scales.py"],
+    "rewrites/loops.py": _LOOPS,
+    "rewrites/carried_values.py": _LOOPS,
     "rewrites/control_flow.py": ["tests/ops/test_branches_and_bounds.py", "tests/ops/test_zero_scales.py"],
     "scalify_hlo/engine": _OPS,
     "scalify_hlo/passes": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/passes/test_*.py")),
-    "scalify_hlo/size": ["tests/size/test_laws.py", "tests/size/test_polynomials.py"],
+    "scalify_hlo/size": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/size/test_*.py")),
     "scalify_hlo/module/dead_code.py": ["tests/module/test_dead_code.py"],
 }
 _TURNED: dict[type[ast.AST], str] = {

@@ -79,6 +79,8 @@ _PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "cumulative": lambda x, _: jnp.cumsum(x, axis=1),
     "gathered": lambda x, _: x[jnp.array([1, 2, 3])],
     "scattered": lambda x, _: jnp.zeros((256, 128)).at[jnp.arange(64)].add(x),
+    "no NaN": lambda x, _: (x == x).astype(x.dtype),
+    "not infinite": lambda x, _: (x != jnp.inf).astype(x.dtype),
     "one hot": lambda x, _: jax.nn.one_hot(jnp.argmax(x, 1), 128) * x,
     "scan": lambda x, _: jax.lax.scan(lambda c, r: (0.9 * c + r, c), jnp.zeros(128), x)[1],
     "mean over scan": lambda x, _: jax.lax.scan(lambda c, r: (c + r, None), jnp.zeros(128), x)[0] / 64,
