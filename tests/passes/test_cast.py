@@ -293,7 +293,7 @@ def test_a_precision_stands_for_passes_around_scalify() -> None:
     before, after = passes_around_scalify("fp8-fp16-state")
     assert before == (
         NormalForm(),
-        AutoRescale(places=("branches", "scores", "logits", "gradients", "products", "joined"), compute="f16"),
+        AutoRescale(places=("scores", "logits", "gradients", "products", "joined"), compute="f16"),
         StateRescale(),
         Cast(precision="fp8-fp16-state"),
     )
