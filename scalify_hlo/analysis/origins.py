@@ -12,6 +12,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers, carries
 from scalify_hlo.module.constants import dense_value
 from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.types import tensor_info
 
 Dimensions = tuple[frozenset[int], ...]
 
@@ -226,3 +227,13 @@ def are_exponentials(value: ir.Value) -> bool:
             return False
         value = op.operands[1 if op.name == "stablehlo.select" else 0]
     return False
+
+
+def unconverted(value: ir.Value) -> ir.Value:
+    """What a value was before it was only converted to another type of floats."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.convert":
+        before = value.owner.operands[0]
+        if not tensor_info(before.type).is_float:
+            break
+        value = before
+    return value

@@ -14,10 +14,10 @@ from scalify_hlo.bindings import func, ir
 from scalify_hlo.emit.marks import is_mark
 from scalify_hlo.errors import ScalifyError, describe_location
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.execution.moves import move
 from scalify_hlo.execution.signature import check_arrays, entry_function, entry_signature
 from scalify_hlo.execution.xla import Executable
 from scalify_hlo.execution.xla import compile as compile_for_cpu
+from scalify_hlo.module.moves import move
 
 # Called with an operation, its operands' values and its results'; `path` is where it runs: the calls that led there.
 Observer = Callable[[ir.Operation, Sequence[Array], Sequence[Array], tuple[ir.Operation, ...]], None]

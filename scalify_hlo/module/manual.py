@@ -4,7 +4,6 @@ JAX lowers `shard_map` to the former. The latter are functions transformed insid
 that are called from such a region, and carry `scalify.replica_groups` meanwhile.
 """
 
-import collections
 import itertools
 import math
 from typing import Any
@@ -121,7 +120,7 @@ def covers(op: ir.Operation, whole: ir.Attribute) -> bool:
 def device_groups(op: ir.Operation) -> str:
     """The groups of a collective's devices, the same for all ways to write them: as numbers and as axes of a mesh."""
     groups = _groups(op, op.attributes["replica_groups"])
-    return str(op.attributes["replica_groups"] if groups is None else sorted(sorted(row) for row in groups.tolist()))
+    return str(op.attributes["replica_groups"] if groups is None else _members(groups))
 
 
 def _groups(op: ir.Operation, groups: ir.Attribute) -> np.ndarray[Any, Any] | None:
@@ -168,8 +167,9 @@ def _split(shape: dict[tuple[str, int], int], name: str, before: int, size: int)
     return found
 
 
-def _members(groups: np.ndarray[Any, Any]) -> collections.Counter[frozenset[int]]:
-    return collections.Counter(frozenset(row) for row in groups.tolist())
+def _members(groups: np.ndarray[Any, Any]) -> list[list[int]]:
+    """The groups of devices, in an order that does not depend on how they are written."""
+    return sorted(sorted(row) for row in groups.tolist())
 
 
 def inline_regions(module: ir.Module) -> None:

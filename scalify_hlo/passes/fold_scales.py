@@ -24,6 +24,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.moves import move
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.loop_scales import LoopScales
 from scalify_hlo.rules.bodies import body_kind
@@ -295,29 +296,17 @@ def _computed(op: ir.Operation, operands: Sequence[Array | None]) -> Array | Non
             if any(interior) or min([*low, *high], default=0) < 0 or info.size > _LARGEST:
                 return None
             return np.pad(values[0], list(zip(low, high, strict=True)), constant_values=values[1])
-        case "slice":
-            names = ("start_indices", "limit_indices", "strides")
-            bounds = [[int(n) for n in ir.DenseI64ArrayAttr(op.attributes[name])] for name in names]
-            return values[0][tuple(slice(*each) for each in zip(*bounds, strict=True))]
         case "reduce" if len(values) == 2 and body_kind(op) in ("maximum", "minimum"):
             kind = body_kind(op)
             axes = tuple(int(n) for n in ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
             return np.asarray(_BINARY[kind](_REDUCED[kind](values[0], axes), values[1])).astype(dtype)
-        case "transpose":
-            return values[0].transpose([int(n) for n in ir.DenseI64ArrayAttr(op.attributes["permutation"])])
         case "reverse":
             return np.flip(values[0], tuple(int(n) for n in ir.DenseI64ArrayAttr(op.attributes["dimensions"])))
-        case "reshape":
-            return values[0].reshape(info.shape)
-        case "broadcast_in_dim":
-            dims = list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))
-            shape = [values[0].shape[dims.index(d)] if d in dims else 1 for d in range(info.rank)]
-            order = sorted(range(len(dims)), key=lambda i: dims[i])
-            return np.broadcast_to(values[0].transpose(order).reshape(shape), info.shape)
         case "bitcast_convert" if values[0].dtype.itemsize == dtype.itemsize:
             return np.ascontiguousarray(values[0]).reshape(info.shape).view(dtype)
         case _:
-            return None
+            moved = move(op)
+            return None if moved is None else moved(values)
 
 
 def _moved(name: str, operands: Sequence[Array | None], info: TensorInfo) -> Array | None:

@@ -9,6 +9,7 @@ both multiples would push the one or the other out of the range that the program
 
 from collections.abc import Sequence
 
+from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
@@ -52,7 +53,7 @@ def _span(info: TensorInfo) -> float:
 
 def _multiples(value: ir.Value) -> _Multiples:
     """(a tensor, the least and the largest multiple of it that an element of `value` is), for products and selects."""
-    value = _unconverted(value)
+    value = unconverted(value)
     op = value.owner
     if isinstance(op, ir.Block):
         return value, 1.0, 1.0
@@ -68,16 +69,6 @@ def _multiples(value: ir.Value) -> _Multiples:
         if first[0] == second[0]:
             return first[0], min(first[1], second[1]), max(first[2], second[2])
     return value, 1.0, 1.0
-
-
-def _unconverted(value: ir.Value) -> ir.Value:
-    """What a value was before it was only converted to another type of floats."""
-    while not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.convert":
-        before = value.owner.operands[0]
-        if not tensor_info(before.type).is_float:
-            break
-        value = before
-    return value
 
 
 def _number(value: ir.Value) -> float | None:

@@ -17,6 +17,7 @@ import math
 from collections.abc import Container, Mapping, Sequence
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import splat_number
 from scalify_hlo.recognition.expansions import find_expansions
@@ -189,20 +190,12 @@ def _is_float(value: ir.Value) -> bool:
 
 
 def _is_one_and_exponential(value: ir.Value) -> bool:
-    op = defining_op(_unconverted(value))
+    op = defining_op(unconverted(value))
     if op is None or op.name != "stablehlo.add":
         return False
-    terms = [defining_op(_unconverted(term)) for term in op.operands]
+    terms = [defining_op(unconverted(term)) for term in op.operands]
     exponential = any(term is not None and term.name == "stablehlo.exponential" for term in terms)
     return exponential and any(_number(term) is not None for term in op.operands)
-
-
-def _unconverted(value: ir.Value) -> ir.Value:
-    op = defining_op(value)
-    while op is not None and op.name == "stablehlo.convert":
-        value = op.operands[0]
-        op = defining_op(value)
-    return value
 
 
 def _number(value: ir.Value) -> float | None:

@@ -1,9 +1,10 @@
 """Constants, and operations that only move data, by NumPy: what makes no new number needs no compiler.
 
 A training step that is run operation by operation has hundreds of distinct slices and constants, each of which XLA
-would compile for longer than it runs.
+would compile for longer than it runs; scales that are folded go through them too.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -30,7 +31,7 @@ def move(op: ir.Operation) -> Move | None:
 
 def _constant(op: ir.Operation, shape: tuple[int, ...]) -> Move | None:
     number = splat_number(op)
-    if number is None or number != number:
+    if number is None or math.isnan(number):
         return None  # a NaN has bits of its own
     array = np.full(shape, number, NUMPY_DTYPES[tensor_info(op.results[0].type).element])
     return lambda _values: array
