@@ -19,7 +19,7 @@ from scalify_hlo.passes.option_text import field_help
 from scalify_hlo.rules import oprewrite, registry
 
 PAGE = pathlib.Path(__file__).parent / "api.md"
-NAMESPACES = ("nn", "ops", "tree", "lax", "core", "health")
+NAMESPACES = ("nn", "ops", "tree", "lax", "core", "health", "serving")
 # What plugins are written with: see docs/extending.md.
 FOR_RULES = {
     "registry.rule": registry.rule,

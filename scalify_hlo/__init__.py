@@ -56,7 +56,7 @@ _PUBLIC = {
     "stop_scaling": "scalify_hlo.frontend.primitives",
 }
 # Namespaces of the front end, loaded on first use likewise.
-_NAMESPACES = ("core", "health", "lax", "nn", "ops", "tree")
+_NAMESPACES = ("core", "health", "lax", "nn", "ops", "serving", "tree")
 
 __all__ = ["__version__", *sorted(_PUBLIC), *_NAMESPACES]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -67,7 +67,7 @@ def test_reference_is_complete():
     page = (DOCS / "api.md").read_text()
     documented = set(re.findall(r"^### (?:scalify_hlo\.)?([\w.]+)$|^`(?:scalify_hlo\.)?([\w.]+)`", page, re.MULTILINE))
     names = {first or second for first, second in documented}
-    spaces = {"core": sc.core, "health": sc.health, "lax": sc.lax, "nn": sc.nn, "ops": sc.ops, "tree": sc.tree}
+    spaces = {name: getattr(sc, name) for name in ("core", "health", "lax", "nn", "ops", "serving", "tree")}
     wanted = {name for name in sc.__all__ if name not in spaces and name != "__version__"}
     wanted |= {f"{space}.{name}" for space, module in spaces.items() for name in module.__all__}
     assert sorted(wanted - names) == []

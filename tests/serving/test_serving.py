@@ -21,11 +21,11 @@ from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.globs import dotted
 from scalify_hlo.io.scales_file import TensorStatistics, read_scales
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from scalify_hlo.serving import packed_arguments, pin_exported
 from scalify_hlo.serving.calibration import Calibration, exponent, statistics_of
 from scalify_hlo.serving.comparison import compare as losses
 from scalify_hlo.serving.comparison import loss_table
 from scalify_hlo.serving.error_sources import error_sources
-from scalify_hlo.serving.exported import packed_arguments, pin_exported
 from scalify_hlo.serving.packing import pack as packed_weights
 from scalify_hlo.serving.packing import unpack
 from scalify_hlo.serving.tensors import read_tensors, read_with_metadata, tensor_bytes
