@@ -131,6 +131,14 @@ def commit() -> str:
     return told.stdout.strip()
 
 
+def _measured_on(commits: dict[str, str]) -> str:
+    """The commit that each form of a program was measured on: one alone, or which forms are of which."""
+    forms: dict[str, list[str]] = {}
+    for form, of in commits.items():
+        forms.setdefault(of, []).append(form)
+    return next(iter(forms)) if len(forms) == 1 else ", ".join(f"{' '.join(each)} {of}" for of, each in forms.items())
+
+
 def ratios(row: dict[str, Any]) -> dict[str, float | None]:
     """Bytes of each preset over those of its baseline; None where it was refused."""
     found: dict[str, float | None] = {}
@@ -183,7 +191,7 @@ def _cells(name: str, row: dict[str, Any]) -> Iterator[str]:
             yield shown if float(shown) <= limit(name, preset) else f"**{shown}**{told}"
     added = [row[p]["numbers"] - row[BASELINES[p]]["numbers"] for p in PRESETS if "refused" not in row[p]]
     yield ", ".join(f"{each}" for each in added)
-    yield row["commit"]
+    yield _measured_on(row["commits"])
 
 
 @click.command(help=__doc__)
@@ -200,8 +208,9 @@ def main(only: tuple[str, ...], presets: str, show: bool, out: pathlib.Path) -> 
         for name, text in every.items():
             if not only or any(each in name for each in only):
                 chosen = [each for each in PRESETS if each in presets.split(",")] if name in rows else []
-                of = f"{rows[name]['commit'].partition(',')[0]}, {' '.join(chosen)} {commit()}" if chosen else commit()
-                rows[name] = {**(rows[name] if chosen else {}), **measured(text, chosen), "commit": of}
+                before_it = rows[name] if chosen else {"commits": {}}
+                commits = before_it["commits"] | dict.fromkeys(chosen or ("originals", *PRESETS), commit())
+                rows[name] = {**before_it, **measured(text, chosen), "commits": commits}
                 print(table({name: rows[name]}).splitlines()[-1], flush=True)
                 rows = {each: rows[each] for each in every if each in rows}
                 write_json(out, {"environment": environment(), "programs": rows})

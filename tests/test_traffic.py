@@ -73,7 +73,7 @@ def test_only_what_is_at_its_least_is_beyond_a_limit() -> None:
 def test_what_is_beyond_a_limit_is_bold_and_what_is_refused_is_told() -> None:
     half, whole = ({"moved": {"all-gather f16": size}, "elements": 0, "numbers": 2} for size in (5000, 10000))
     row = {"original f32": whole, "original bf16": half, "f32": whole, "fp16": whole, "fp8": {"refused": "no"}}
-    line = traffic.table({"tree, ZeRO-3": row | {"commit": "abc"}}).splitlines()[-1]
+    line = traffic.table({"tree, ZeRO-3": row | {"commits": {"originals": "abc", "fp8": "abc"}}}).splitlines()[-1]
     assert line == "| tree, ZeRO-3 | 1.000 | **2.000** | refused | 0, 0 | abc |"
     assert traffic.Traffic(**half).kinds == {"all-gather"} and not traffic.Traffic(**NONE).kinds
     assert (traffic.limit("decoder, ZeRO-3", "fp8"), traffic.limit("decoder, data", "fp8")) == (0.8, 1.02)
