@@ -23,7 +23,7 @@ from scalify_hlo.types import tensor_info
 Kind = Literal["forward", "backward", "unclear"]
 # What XLA pads each size of a product to a multiple of for tensor cores, in FP8 and in f16, and how many times as fast
 # FP8 multiplies.
-_PADDED, _PADDED_WIDE, _FASTER = 16, 8, 2
+PADDED, PADDED_WIDE, FASTER = 16, 8, 2
 
 
 @dataclasses.dataclass
@@ -95,8 +95,8 @@ class MatrixProduct:
             weights = [operand.free_size for operand in self.operands if _parameter(operand.origin) is not None]
             free = [max(weights)] if weights else free
         sizes = (math.prod(shape[d] for d in self.lhs.contracting), *free)
-        padded, padded_wide = (math.prod(-(-size // to) * to for size in sizes) for to in (_PADDED, _PADDED_WIDE))
-        return padded >= _FASTER * padded_wide
+        padded, padded_wide = (math.prod(-(-size // to) * to for size in sizes) for to in (PADDED, PADDED_WIDE))
+        return padded >= FASTER * padded_wide
 
     @property
     def selects(self) -> bool:

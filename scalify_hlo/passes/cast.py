@@ -5,6 +5,7 @@ because scales are chosen by the types of what they scale.
 """
 
 import dataclasses
+import math
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
@@ -179,8 +180,12 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
         element = _state_type(i, state, chosen) if info.rank else WIDE
         if element != WIDE:
             argument.set_type(ir.RankedTensorType.get(info.shape, ir.Type.parse(element)))
-        natural = chosen.compute if info.rank else WIDE
-        retyper.held[argument] = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True)
+        # One number a row, as targets have.
+        few = info.rank > 0 and math.prod(info.shape[1:]) == 1 and i not in state.state
+        few = few and i not in state.parameters | state.moments | state.weights
+        natural = chosen.compute if info.rank and not few else WIDE
+        held = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True, few=few)
+        retyper.held[argument] = held
     returned = {before_carriers(value) for value in terminator(body).operands}
     own = (a for i, a in enumerate(body.arguments) if i in state.moments or a in returned)
     retyper.exact.state.update(own, state.gradients)

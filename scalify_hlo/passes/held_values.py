@@ -25,6 +25,7 @@ class Held:
     extreme: constants that stand for infinity are mixed in; no narrow type holds these and the rest of the tensor.
     transient: computed wide, and only one elementwise operation or reduction reads it: it never lies in memory.
     in_memory: `raw` lies in memory anyway (an argument, a loop's carried value), so that reading it costs nothing.
+    few: of at most 8 numbers a row that a product gave, or of one that the program is given, computed one by one.
     """
 
     raw: ir.Value
@@ -36,11 +37,16 @@ class Held:
     extreme: bool = False
     transient: bool = False
     in_memory: bool = False
+    few: bool = False
     versions: dict[tuple[str, bool], ir.Value] = dataclasses.field(default_factory=dict[tuple[str, bool], ir.Value])
 
     @property
     def rank(self) -> int:
         return tensor_info(self.raw.type).rank
+
+    @property
+    def size(self) -> int:
+        return tensor_info(self.raw.type).size
 
     def at(self, raw: ir.Value, *, in_memory: bool = False) -> "Held":
         """What is known of this value, for another SSA value that is the same."""

@@ -1,11 +1,13 @@
 """The type of one operation, from those that its operands are held in (see `scalify_hlo.passes.retyping`)."""
 
+import math
 from collections.abc import Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph
+from scalify_hlo.analysis.products import PADDED_WIDE
 from scalify_hlo.analysis.update import UpdateRegion
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import Diagnostic, describe_location
 from scalify_hlo.module.carriers import readers
 from scalify_hlo.module.traits import Trait, has
@@ -59,6 +61,7 @@ class OperationRetyper:
                 from_model=any(held.from_model for held in operands.values()),
                 magnitude=_magnitude(op, list(operands.values())),
                 extreme=self._is_extreme(op, list(operands.values())),
+                few=any(held.few and held.size >= tensor_info(result.type).size for held in operands.values()),
             )
 
     def _into_update(self, held: Held) -> ir.Value:
@@ -80,7 +83,7 @@ class OperationRetyper:
         if self._in_update(op):
             return self._set(op, self.policy.update, self.policy.update, operands)
         compute = self.policy.compute
-        natural = self._natural(operands.values())
+        natural = WIDE if any(held.few for held in operands.values()) else self._natural(operands.values())
         exact = op.name in kinds.EXACT_OPERAND
         narrow = natural == compute and all(
             held.natural == compute and not (held.extreme or held.transient)
@@ -156,9 +159,10 @@ class OperationRetyper:
         result = op.results[0]
         element = wide if compute != WIDE else WIDE
         result.set_type(with_element(result.type, element))
-        natural = compute if tensor_info(result.type).rank else WIDE
+        few = _gives_few(op)
+        natural = compute if tensor_info(result.type).rank and not few else WIDE
         transient = self.exact.read_whole(result)
-        self.held[result] = Held(result, natural, element, from_model=True, transient=transient)
+        self.held[result] = Held(result, natural, element, from_model=True, transient=transient, few=few)
         return None
 
     def _constant(self, op: ir.Operation) -> None:
@@ -232,6 +236,22 @@ class OperationRetyper:
             and any(held.from_model for held in operands)
             and any(not held.from_model and held.magnitude > budget.EXTREME for held in operands)
         )
+
+
+def _gives_few(op: ir.Operation) -> bool:
+    """Whether a product gives each row at most 8 numbers: what XLA pads an f16 product's sizes to.
+
+    In 16 bits neither the product nor what is computed of its result would be faster, and what a model says by so few
+    numbers (a rate, a mean, an action's value, the solution of an equation) are the terms of its loss.
+    """
+    if op.name != "stablehlo.dot_general":
+        return False
+    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    if len(numbers.lhs_batching_dimensions):
+        return False
+    rhs = tensor_info(op.operands[1].type).shape
+    free = [size for d, size in enumerate(rhs) if d not in set(numbers.rhs_contracting_dimensions)]
+    return math.prod(free) <= PADDED_WIDE
 
 
 def _is_read_exactly(op: ir.Operation) -> bool:

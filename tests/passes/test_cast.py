@@ -162,18 +162,18 @@ def test_a_mask_of_minus_1e9_stays_out_of_the_narrow_type() -> None:
 
 def test_small_constants_are_not_rounded_to_zero() -> None:
     text = main(
-        "%x: tensor<8xf32>",
+        "%x: tensor<2x8xf32>",
         """
-        %c = stablehlo.constant dense<1.0e-8> : tensor<8xf32>
-        %h = stablehlo.constant dense<0.5> : tensor<8xf32>
-        %a = stablehlo.multiply %x, %h : tensor<8xf32>
-        %y = stablehlo.add %a, %c : tensor<8xf32>
-        return %y : tensor<8xf32>""",
-        "tensor<8xf32>",
+        %c = stablehlo.constant dense<1.0e-8> : tensor<2x8xf32>
+        %h = stablehlo.constant dense<0.5> : tensor<2x8xf32>
+        %a = stablehlo.multiply %x, %h : tensor<2x8xf32>
+        %y = stablehlo.add %a, %c : tensor<2x8xf32>
+        return %y : tensor<2x8xf32>""",
+        "tensor<2x8xf32>",
     )
     narrow, _ = cast(text)
-    assert "dense<5.000000e-01> : tensor<8xf16>" in narrow
-    assert "dense<9.99999993E-9> : tensor<8xf32>" in narrow and re.search(r"add .*tensor<8xf32>", narrow)
+    assert "dense<5.000000e-01> : tensor<2x8xf16>" in narrow
+    assert "dense<9.99999993E-9> : tensor<2x8xf32>" in narrow and re.search(r"add .*tensor<2x8xf32>", narrow)
 
 
 NORMALISED = """
