@@ -84,7 +84,7 @@ def guarded_divisor(op: ir.Operation) -> Guarded | None:
     index = _divisor(op)
     if index is None:
         return None
-    bound = abs(_next_to_zero(op.operands[index]))
+    bound = abs(_next_to_zero(op.operands[index]) or _added(op.operands[index]))
     if not 0 < bound < math.inf or constant_behind(op.operands[index]) is not None:
         return None
     return Guarded(
@@ -92,6 +92,19 @@ def guarded_divisor(op: ir.Operation) -> Guarded | None:
         bound ** (0.5 if op.name == "stablehlo.rsqrt" else 1),
         index == 1 and _vanishes_with(op.operands[0], _expression(op.operands[1], _STEPS)),
     )
+
+
+def _added(value: ir.Value, steps: int = _STEPS) -> float:
+    """The number that is added to a value of unknown sign: nobody adds one to a divisor but to what is not negative."""
+    if isinstance(value.owner, ir.Block) or not steps:
+        return 0.0
+    owner = value.owner.operation
+    if owner.name in _MOVES and len(owner.operands) == 1:
+        return _added(owner.operands[0], steps - 1)
+    if owner.name == "stablehlo.multiply" and owner.operands[0] == owner.operands[1]:
+        return _added(owner.operands[0], steps - 1) ** 2
+    constants = [_interval_of_constant(operand) for operand in owner.operands] if owner.name == "stablehlo.add" else []
+    return next((number[0] for number in constants if number is not None and number[0] > 0), 0.0)
 
 
 def _next_to_zero(value: ir.Value) -> float:

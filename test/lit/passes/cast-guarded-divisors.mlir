@@ -10,6 +10,10 @@
 // A guard of 1 is none.
 // CHECK: %[[H:.+]] = stablehlo.divide %{{.+}}, %{{.+}} : tensor<4x8xf16>
 // CHECK: stablehlo.multiply %[[H]], %[[H]] : tensor<4x8xf16>
+// What is added to a value of unknown sign guards it.
+// CHECK: %[[G:.+]] = stablehlo.add %{{.+}}, %{{.+}} : tensor<4x8xf32>
+// CHECK: %[[R:.+]] = stablehlo.divide %{{.+}}, %[[G]] : tensor<4x8xf32>
+// CHECK: stablehlo.multiply %[[R]], %{{.+}} : tensor<4x8xf32>
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %guard = stablehlo.constant dense<1.0e-3> : tensor<4x8xf32>
   %one = stablehlo.constant dense<1.0> : tensor<4x8xf32>
@@ -22,7 +26,14 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %b = stablehlo.add %u, %one : tensor<4x8xf32>
   %h = stablehlo.divide %x, %b : tensor<4x8xf32>
   %k = stablehlo.multiply %h, %h : tensor<4x8xf32>
-  %t = stablehlo.add %p, %k : tensor<4x8xf32>
+  %sum = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %guarded = stablehlo.add %sum, %guard : tensor<4x8xf32>
+  %r = stablehlo.divide %x, %guarded : tensor<4x8xf32>
+  %o = stablehlo.multiply %r, %x : tensor<4x8xf32>
+  %e = stablehlo.tanh %r : tensor<4x8xf32>
+  %f = stablehlo.add %o, %e : tensor<4x8xf32>
+  %g = stablehlo.add %k, %f : tensor<4x8xf32>
+  %t = stablehlo.add %p, %g : tensor<4x8xf32>
   return %t : tensor<4x8xf32>
 }
 
