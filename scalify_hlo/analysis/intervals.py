@@ -58,14 +58,58 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
         index = _divisor(op)
         if index is None or not tensor_info(op.results[0].type).is_narrow:
             continue
-        low, high = interval(op.operands[index])
-        bound = low if low > 0 else high if high < 0 else 0.0
+        bound = _next_to_zero(op.operands[index])
         formed = _expression(op.operands[index], _STEPS)
         if math.isinf(bound) or abs(bound) < budget.GUARD ** (2 if _is_square(formed) else 1):
             continue  # infinite, or a guard against zeros: nothing comes near it
         if not (index == 1 and _vanishes_with(op.operands[0], formed)):
             found[op.results[0]] = Divisor(bound, formed)
     return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Guarded:
+    """What an operation divides by, or by whose root, where a constant keeps it from 0: p + 1e-6, max(p, 1e-6), a clip.
+
+    bound: of the divisor's magnitude, from below. vanishes: the quotient is small where the divisor is.
+    """
+
+    divisor: ir.Value
+    bound: float
+    vanishes: bool
+
+
+def guarded_divisor(op: ir.Operation) -> Guarded | None:
+    """The divisor of a quotient, an inverse root or an inverse power; None where it can be 0 or is a constant."""
+    index = _divisor(op)
+    if index is None:
+        return None
+    bound = abs(_next_to_zero(op.operands[index]) or _added(op.operands[index]))
+    if not 0 < bound < math.inf or constant_behind(op.operands[index]) is not None:
+        return None
+    return Guarded(
+        op.operands[index],
+        bound ** (0.5 if op.name == "stablehlo.rsqrt" else 1),
+        index == 1 and _vanishes_with(op.operands[0], _expression(op.operands[1], _STEPS)),
+    )
+
+
+def _added(value: ir.Value, steps: int = _STEPS) -> float:
+    """The number that is added to a value of unknown sign: nobody adds one to a divisor but to what is not negative."""
+    if isinstance(value.owner, ir.Block) or not steps:
+        return 0.0
+    owner = value.owner.operation
+    if owner.name in _MOVES and len(owner.operands) == 1:
+        return _added(owner.operands[0], steps - 1)
+    if owner.name == "stablehlo.multiply" and owner.operands[0] == owner.operands[1]:
+        return _added(owner.operands[0], steps - 1) ** 2
+    constants = [_interval_of_constant(operand) for operand in owner.operands] if owner.name == "stablehlo.add" else []
+    return next((number[0] for number in constants if number is not None and number[0] > 0), 0.0)
+
+
+def _next_to_zero(value: ir.Value) -> float:
+    low, high = interval(value)
+    return low if low > 0 else high if high < 0 else 0.0
 
 
 def _is_square(expression: Expression) -> bool:

@@ -43,18 +43,35 @@ class FactFinder:
         self.callee = callee  # the function that a call refers to, if it is known
         self.numbers_only = numbers_only  # no moments by the laws of size
         self.known: dict[ir.Value, PlainFacts] = {}
+        # How many operations were looked back at from values that nothing was found of, where there were more.
+        self._looked_back: dict[ir.Value, int] = {}
+        self._cut_short = False  # whether that is so of the value that is looked at
         # Journals of what was learnt in rewritings that may be taken back, innermost last.
         self.learnt: list[list[ir.Value]] = []
 
     def of(self, value: ir.Value, depth: int = _DEPTH) -> PlainFacts:
         """What is known of a plain value; UNKNOWN for block arguments and opaque operations."""
         found = self.known.get(value)
-        if found is None:
-            found = self._derive(value, depth) if depth else UNKNOWN
+        if found is not None:
+            return found
+        if depth <= self._looked_back.get(value, 0):
+            self._cut_short = True
+            return UNKNOWN
+        before, self._cut_short = self._cut_short, False
+        found = self._derive(value, depth)
+        if found is UNKNOWN and self._cut_short:  # by this many operations: it may be known to who asks from nearer
+            self._looked_back[value] = depth
+        else:
             self.known[value] = found
-            if self.learnt:
-                self.learnt[-1].append(value)
+            self._cut_short = before
+        if self.learnt:
+            self.learnt[-1].append(value)
         return found
+
+    def forget(self, value: ir.Value) -> None:
+        """Forget a value that is going to be erased."""
+        self.known.pop(value, None)
+        self._looked_back.pop(value, None)
 
     def numbers(self) -> "FactFinder":
         """A finder of numbers that knows the same of arguments: what it learns before a rewriting stays out of it."""
@@ -129,7 +146,9 @@ class FactFinder:
         body = FactFinder(self.callee, numbers_only=self.numbers_only)
         for argument, operand in zip(block.arguments, op.operands, strict=True):
             body.known[argument] = self.of(operand, depth - 1)
-        return body.of(terminator(block).operands[ir.OpResult(value).result_number], depth - 1)
+        found = body.of(terminator(block).operands[ir.OpResult(value).result_number], depth - 1)
+        self._cut_short |= body._cut_short
+        return found
 
     def _of_convert(self, source: ir.Value, value: ir.Value, depth: int) -> PlainFacts:
         facts = self.of(source, depth - 1)

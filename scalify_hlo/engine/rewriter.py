@@ -410,7 +410,7 @@ class Attempt:
             rewriter.carried.discard(value)
             rewriter.settled.discard(value)
         for value in self.learnt:
-            rewriter.facts.known.pop(value, None)
+            rewriter.facts.forget(value)
         del rewriter.functions.errors[self.errors :]
         del rewriter.functions.remarks[self.remarks :]
         del rewriter.dead[self.dead :]

@@ -1,28 +1,37 @@
-"""Values of which a narrow type would lose what is read of them: those whose logarithm is taken, those that an index
-is chosen by, what lies inside a function that is written out, and what is computed of the optimiser's values alone.
+"""Values of which a narrow type would lose what is read of them: those whose logarithm is taken, divisors that only a
+guard keeps from 0 and what is divided by them, those that an index is chosen by, what lies inside a function that is
+written out, and what is computed of the optimiser's values alone.
 """
 
 from collections.abc import Mapping
 
 from scalify_hlo.analysis.calls import CallGraph, terminator
+from scalify_hlo.analysis.intervals import guarded_divisor
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
 from scalify_hlo.passes import precision_kinds as kinds
-from scalify_hlo.passes.held_values import Held
+from scalify_hlo.passes.held_values import Held, fits
 from scalify_hlo.recognition.expansions import Expansion, find_expansions
+
+# Of these the result is as far out as a factor, a term or an element is.
+_HANDS_ON = kinds.MOVEMENT | {
+    f"stablehlo.{name}" for name in ("negate", "select", "multiply", "divide", "add", "subtract")
+}
 
 
 class ExactValues:
     """What is known of the blocks noted so far: a caller's before those of the functions that it calls."""
 
-    def __init__(self, calls: CallGraph, update: set[ir.Value]):
-        """update: what the optimiser computes elementwise."""
+    def __init__(self, calls: CallGraph, update: set[ir.Value], compute: str = "f16"):
+        """update: what the optimiser computes elementwise. compute: the type of the model's arithmetic."""
         self.calls = calls
         self.update = update
+        self.compute = compute
         self.derived: set[ir.Value] = set()  # of the update alone
         # Gradients, arguments that are the optimiser's own, and what is computed of these alone.
         self.state: set[ir.Value] = set()
-        self.logged: set[ir.Value] = set()
+        self.logged: set[ir.Value] = set()  # whose logarithm is taken, or that only a guard keeps from 0 as a divisor
+        self.quotients: set[ir.Value] = set()  # by such divisors: they may be as large as the guard is small
         self.ranked: set[ir.Value] = set()  # by which an index is chosen
         self.noted: set[ir.Block] = set()  # whose logarithms and choices are known
         self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
@@ -41,6 +50,7 @@ class ExactValues:
         The former spread over the whole range of exponents; of the latter the differences count, however small.
 
         # log(1e-20) = -46, and log(0) = -inf where f16 has rounded 1e-20 to 0
+        # d log(x) = dx / x: a divisor that only a constant keeps from 0 is read as a logarithm's argument is
         # argmin(|x|^2 - 2 x c) is argmin(-2 x c), unless |x|^2 takes the digits in which the distances differ
         """
         if block in self.noted:  # with its caller
@@ -59,6 +69,12 @@ class ExactValues:
                     if inner is not None:
                         returned = terminator(inner).operands
                         found.update(v for v, r in zip(returned, op.results, strict=False) if r in found)
+            guarded = None if any(value in self.update for value in op.results) else guarded_divisor(op)
+            # Its square, in the gradient of the quotient, is beyond the type.
+            if guarded is not None and not fits(guarded.bound**-2, self.compute):
+                self.logged.add(guarded.divisor)
+                if not guarded.vanishes:
+                    self.quotients.update(op.results)
             for inner in bodies:
                 if inner is not None:
                     self._note_whole(inner)
@@ -71,10 +87,28 @@ class ExactValues:
 
         It is by a function that is written out, as by the one operation that the function stands for.
         """
-        if value in self.logged or value in self.ranked:
+        if value in self.logged or value in self.ranked or value in self.quotients:
             return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
         return bool(readers) and readers[0] is not None and all(reader is readers[0] for reader in readers)
+
+    def note_quotient(self, op: ir.Operation, held: Mapping[int, Held]) -> None:
+        """Note whether the results of an operation are quotients by what may be all but 0, or elements of such.
+
+        held: its operands. Statistics are no such divisors: what they normalise vanishes with them.
+
+        # d(x / y) = dx / y - x / y^2 dy: up to 1 / c^2 where |y| >= c is all that is known
+        """
+        if op.name in ("stablehlo.divide", "stablehlo.rsqrt", "stablehlo.power"):
+            index = 1 if op.name == "stablehlo.divide" else 0
+            divisor = held.get(index)
+            narrow = divisor is not None and (divisor.natural == self.compute or divisor.few)
+            found = op.results[0] in self.quotients or (index == 1 and op.operands[1] in self.logged)
+            self.quotients.difference_update(op.results)
+            if found and narrow:
+                self.quotients.update(op.results)
+        if op.name in _HANDS_ON and any(value in self.quotients for value in op.operands):
+            self.quotients.update(op.results)
 
     def is_derived(self, value: ir.Value) -> bool:
         """Whether a value is computed by the optimiser, or of what is."""
@@ -106,3 +140,5 @@ class ExactValues:
                 self.derived.add(place)
             elif value in self.state:
                 self.state.add(place)
+            if value in self.quotients:
+                self.quotients.add(place)

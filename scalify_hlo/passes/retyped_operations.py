@@ -30,7 +30,7 @@ class OperationRetyper:
         self.held: dict[ir.Value, Held] = {}
         self.errors: list[Diagnostic] = []
         self._gradients = set(update.gradients)
-        self.exact = ExactValues(calls, update.values)
+        self.exact = ExactValues(calls, update.values, policy.compute)
         self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
 
     def _operands(self, op: ir.Operation) -> dict[int, Held]:
@@ -85,6 +85,7 @@ class OperationRetyper:
         compute = self.policy.compute
         natural = WIDE if any(held.few for held in operands.values()) else self._natural(operands.values())
         exact = op.name in kinds.EXACT_OPERAND
+        self.exact.note_quotient(op, operands)
         narrow = natural == compute and all(
             held.natural == compute and not (held.extreme or held.transient)
             if held.constant is None
@@ -129,6 +130,7 @@ class OperationRetyper:
         if self._is_kept(op) or self._in_update(op):
             element = self.policy.update if self._in_update(op) else WIDE
             return self._set(op, element, element, operands)
+        self.exact.note_quotient(op, operands)
         natural = self._natural(operands.values())
         computed = (self.policy.gathers or natural) if has(op.name, Trait.COLLECTIVE) and natural != WIDE else natural
         if any(held.extreme for held in operands.values()) or self._is_extreme(op, list(operands.values())):

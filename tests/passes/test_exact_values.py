@@ -143,3 +143,37 @@ def test_an_index_is_chosen_by_digits_that_narrow_types_lose(
     expected = np.asarray(jax.jit(fun)(x, codes))
     found = np.asarray(sc.scalify(fun, precision=precision)(*sc.as_scaled_array((x, codes))))
     assert np.mean(found == expected) > 0.9
+
+
+def _softmax(z: jax.Array) -> jax.Array:
+    e = jnp.exp(z - jnp.max(z, -1, keepdims=True))
+    return e / jnp.sum(e, -1, keepdims=True)
+
+
+_LABELS = np.eye(16, dtype=np.float32)[np.arange(64) % 16]
+
+
+_GUARDED: dict[str, Callable[[jax.Array], jax.Array]] = {
+    "clipped": lambda z: -jnp.mean(_LABELS * jnp.log(jnp.clip(jax.nn.softmax(3 * z), 1e-7, 1.0))),
+    "epsilon": lambda z: -jnp.mean(_LABELS * jnp.log(_softmax(3 * z) + 1e-7)),
+    "focal": lambda z: -jnp.mean(_LABELS * (1 - jax.nn.softmax(3 * z)) ** 2 * jnp.log(jax.nn.softmax(3 * z) + 1e-8)),
+    "inverse square": lambda z: jnp.mean(jnp.log1p(_LABELS / (z * z + 1e-3))),
+}
+
+
+@pytest.mark.parametrize("loss", _GUARDED.values(), ids=_GUARDED)
+@pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
+def test_divisors_that_a_guard_keeps_from_zero(loss: Callable[[jax.Array], jax.Array], precision: Any) -> None:
+    def step(w: jax.Array, v: jax.Array, x: jax.Array) -> Any:
+        def of_weights(weights: Any) -> jax.Array:
+            return loss(jnp.tanh(x @ weights[0]) @ weights[1])
+
+        value, gradients = jax.value_and_grad(of_weights)((w, v))
+        return w - gradients[0], v - gradients[1], value, gradients
+
+    weights = _normal(32, 32) / 6, _normal(32, 16, seed=1) / 2, _normal(64, 32, seed=2)
+    expected = jax.tree.leaves(jax.jit(step)(*weights)[3])
+    scaled = sc.scalify(step, precision=precision)
+    found = jax.tree.leaves(sc.asarray(scaled(*scaled.stored(*sc.as_scaled_array(weights)))[3]))
+    for one, other in zip(found, expected, strict=True):
+        assert np.linalg.norm(np.asarray(one) - np.asarray(other)) <= 1e-2 * np.linalg.norm(np.asarray(other))

@@ -207,3 +207,38 @@ def test_a_schedule_leaves_the_scales_of_the_weights(precision):
     for _ in range(3):
         p, s, _ = transformed(p, s, x)
     assert float(p["w"].scale) == before
+
+
+def test_a_number_is_known_whoever_asks_first():
+    """A search that ends at a constant, after as many operations as it looks back, says nothing of the constant."""
+    adds = "\n".join(f"  %x{i} = stablehlo.add %x{i - 1}, %zero : tensor<f32>" for i in range(1, 24))
+    text = f"""func.func @main() -> tensor<f32> {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %x0 = stablehlo.constant dense<0.5> : tensor<f32>
+    {adds}
+      return %x23 : tensor<f32>
+    }}"""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        *operations, last = [op.operation for op in module.body.operations[0].regions[0].blocks[0].operations]
+        finder = FactFinder()
+        assert finder.number(last.operands[0]) is None
+        assert [finder.number(op.results[0]) for op in operations[1:14]] == [0.5] * 13
+
+
+def test_averages_of_an_optimiser_whose_updates_are_far_sums_of_state():
+    """Lookahead subtracts slow weights from what fast ones become: Adam's averages stay averages."""
+    optimizer = optax.lookahead(optax.adamw(RATE, B1, B2), 5, 0.5)
+    params = optax.LookaheadParams.init_synced({"w": jnp.zeros((4, 8)), "b": jnp.zeros(8)})
+
+    def step(state, x):
+        params, opt_state = state
+
+        def loss(p):
+            return jnp.mean(jnp.tanh(x @ p["w"] + p["b"]) ** 2)
+
+        updates, opt_state = optimizer.update(jax.grad(loss)(params.fast), opt_state, params)
+        return optax.apply_updates(params, updates), opt_state
+
+    found = kinds(step, (params, optimizer.init(params)), jnp.zeros((2, 4)))
+    assert sorted(found.values()) == ["average"] * 4 + ["update"] * 4

@@ -77,6 +77,9 @@ TASKS: dict[str, Task] = {
     "distillation": Task("mixer, two views, averaged target", "flax.linen", "LAMB, accumulation", "self_distillation"),
     "codes": Task("VQ-VAE, straight-through", "equinox", "Adam", "vector_quantisation"),
     "neural-ode": Task("neural ODE, adjoint of a solver", "jax", "AdamW", "neural_ode"),
+    "performer": Task("decoder, positive random features", "flax.linen", "AdamW, clipping", "kernel_attention"),
+    "sorting": Task("NeuralSort", "jax", "sharpness-aware Adam", "sorting"),
+    "clip": Task("CLIP, images and text", "flax.linen", "AdamW in Lookahead", "image_text"),
     "counts": Task("counts, negative binomial", "jax", "Adam", "count_regression", held_out=True),
 }  # fmt: skip
 
