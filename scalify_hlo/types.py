@@ -81,7 +81,7 @@ def _info(text: str) -> TensorInfo:
     if any(size < -1 for size in shape):  # MLIR reads it from a binary, and refuses the text that it prints of it
         message = f"{text} has a negative size; the file is damaged, write it anew"
         raise ScalifyError(Diagnostic(message, ""))
-    if math.prod(abs(size) for size in shape) >= _MOST_ELEMENTS:  # MLIR counts them in 64 bits, and no type has their number as a size
+    if math.prod(abs(size) for size in shape) >= _MOST_ELEMENTS:  # a vector of all of them is no type of MLIR
         raise ScalifyError(Diagnostic(f"{text} has more elements than 64 bits can count; no device holds it", ""))
     return TensorInfo(element, shape, element in FLOAT_RANGE, element in COMPLEX)
 
