@@ -123,7 +123,10 @@ def test_weights_of_symbolic_shape_are_stored_in_narrow_types(precision: Any):
         jax.ShapeDtypeStruct((columns, columns), jnp.float32), jax.ShapeDtypeStruct((rows, columns), jnp.float32)
     )
     scaled = sc.scalify_exported(exported, precision=precision)
-    w, x = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8), np.linspace(-2, 2, 24, dtype=np.float32).reshape(3, 8)
+    w, x = (
+        np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8),
+        np.linspace(-2, 2, 24, dtype=np.float32).reshape(3, 8),
+    )
     pairs = jax.tree.map(sc.as_scaled_array, (w, x))
     stored = [a.dtype for a in scaled.in_avals[::2]]
     pairs = [ScaledArray(p.data.astype(d), p.scale) for p, d in zip(pairs, stored, strict=True)]
