@@ -69,6 +69,7 @@ class TensorInfo:
         return FLOAT_RANGE[self.real][1]
 
 
+_MOST_ELEMENTS = 2**63
 _SIZES = re.compile(r"((?:(?:-?\d+|\?)x)*)(.*)", re.DOTALL)  # then the element type, which may have an x: index
 
 
@@ -80,6 +81,8 @@ def _info(text: str) -> TensorInfo:
     if any(size < -1 for size in shape):  # MLIR reads it from a binary, and refuses the text that it prints of it
         message = f"{text} has a negative size; the file is damaged, write it anew"
         raise ScalifyError(Diagnostic(message, ""))
+    if math.prod(abs(size) for size in shape) >= _MOST_ELEMENTS:  # a vector of all of them is no type of MLIR
+        raise ScalifyError(Diagnostic(f"{text} has more elements than 64 bits can count; no device holds it", ""))
     return TensorInfo(element, shape, element in FLOAT_RANGE, element in COMPLEX)
 
 

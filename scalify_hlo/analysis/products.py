@@ -9,7 +9,7 @@ dx = dy w^T and dw = x^T dy.
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, program_order
@@ -24,6 +24,14 @@ Kind = Literal["forward", "backward", "unclear"]
 # What XLA pads each size of a product to a multiple of for tensor cores, in FP8 and in f16, and how many times as fast
 # FP8 multiplies.
 PADDED, PADDED_WIDE, FASTER = 16, 8, 2
+# A size that is only known at run time is taken for a large one.
+_LARGE = 2**16
+
+
+def extent(value: ir.Value, dimensions: Iterable[int]) -> int:
+    """How many elements a tensor has along some dimensions; one that is symbolic counts as large."""
+    shape = tensor_info(value.type).shape
+    return math.prod(shape[d] if shape[d] >= 0 else _LARGE for d in dimensions)
 
 
 @dataclasses.dataclass
@@ -44,8 +52,7 @@ class Operand:
 
     @property
     def free_size(self) -> int:
-        shape = tensor_info(self.value.type).shape
-        return math.prod(shape[d] for d in self.free)
+        return extent(self.value, self.free)
 
 
 @dataclasses.dataclass
@@ -89,12 +96,11 @@ class MatrixProduct:
         A program without a backward pass has its weights stored in FP8, and a product of few rows gains from reading
         half: there only the weight's sizes count.
         """
-        shape = tensor_info(self.lhs.value.type).shape
         free = [operand.free_size for operand in self.operands]
         if not self.in_training:
             weights = [operand.free_size for operand in self.operands if _parameter(operand.origin) is not None]
             free = [max(weights)] if weights else free
-        sizes = (math.prod(shape[d] for d in self.lhs.contracting), *free)
+        sizes = (extent(self.lhs.value, self.lhs.contracting), *free)
         padded, padded_wide = (math.prod(-(-size // to) * to for size in sizes) for to in (PADDED, PADDED_WIDE))
         return padded >= FASTER * padded_wide
 

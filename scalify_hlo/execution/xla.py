@@ -12,7 +12,7 @@ import jax as _jax
 import numpy as np
 
 from scalify_hlo.bindings import ir, sharding_from_hlo, xla_client
-from scalify_hlo.errors import ScalifyError
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.memory import Memory
 from scalify_hlo.execution.modules import as_module, clone, operations, to_bytecode
@@ -139,7 +139,9 @@ def compile(  # noqa: A001 - read as xla.compile
     if _integer_attribute(module, "mhlo.num_replicas") > 1:
         raise ScalifyError("the module wants several replicas (mhlo.num_replicas); only partitions are supported")
     devices = _devices(partitions)
-    if any(op.name == "stablehlo.custom_call" for op in operations(module)):
+    calls = [op for op in operations(module) if op.name == "stablehlo.custom_call"]
+    _refuse_callbacks(calls)
+    if calls:
         _register_custom_calls()
     client = xla_client()
     options = client.CompileOptions()
@@ -175,6 +177,22 @@ def _devices(count: int) -> list[Any]:
             f"XLA_FLAGS=--xla_force_host_platform_device_count={count}"
         )
     return devices[:count]
+
+
+def _refuse_callbacks(calls: Sequence[ir.Operation]) -> None:
+    """Raise ScalifyError, a line for each call of a Python function: XLA would read an address that is none."""
+    targets = [(call, ir.StringAttr(call.attributes["call_target_name"]).value) for call in calls]
+    message = (
+        "custom_call @{} calls a Python function, which is not in the file: it cannot be run from there; "
+        "export the program without pure_callback, io_callback and debug.print, or run it by scalify"
+    )
+    found = [
+        Diagnostic(message.format(target), describe_location(call.location))
+        for call, target in targets
+        if "python" in target and target.endswith("callback")
+    ]
+    if found:
+        raise ScalifyError(found)
 
 
 @functools.cache

@@ -122,6 +122,7 @@ def parse(program: Program, context: ir.Context) -> ir.Module:
                 module = ir.Module.parse(data)
             else:
                 module = stablehlo.deserialize_portable_artifact(context, data)
+                _check_converted(module)
             module.operation.verify()
         except ir.MLIRError as error:
             emitted += from_mlir_error(error)
@@ -131,6 +132,24 @@ def parse(program: Program, context: ir.Context) -> ir.Module:
             return module
     reason = next(each.message for each in emitted if each.severity == "error")
     raise _unreadable(program.name, f"{_broken(program)}: {reason}")
+
+
+def _check_converted(module: ir.Module) -> None:
+    """Raise ValueError for an artifact of which StableHLO has left a type as it is, such as a tensor of tensors.
+
+    It says nothing and puts a conversion between the two types, which no program has; the text of the module is none.
+    """
+    found: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name != "builtin.unrealized_conversion_cast":
+            return ir.WalkResult.ADVANCE
+        found.append(f"a value of type {op.operands[0].type}, where {op.results[0].type} is read")
+        return ir.WalkResult.INTERRUPT
+
+    module.operation.walk(visit)
+    if found:
+        raise ValueError(found[0])
 
 
 def _bounded(program: Program) -> contextlib.AbstractContextManager[None]:

@@ -5,7 +5,6 @@ because scales are chosen by the types of what they scale.
 """
 
 import dataclasses
-import math
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
@@ -21,6 +20,7 @@ from scalify_hlo.module.carriers import before_carriers, fold_layouts, layouts_f
 from scalify_hlo.module.chlo_composites import composites_as_operations
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.held_values import WIDE, Held, convert
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
@@ -179,9 +179,9 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
             continue
         element = _state_type(i, state, chosen) if info.rank else WIDE
         if element != WIDE:
-            argument.set_type(ir.RankedTensorType.get(info.shape, ir.Type.parse(element)))
+            argument.set_type(with_element(argument.type, element))
         # One number a row, as targets have.
-        few = info.rank > 0 and math.prod(info.shape[1:]) == 1 and i not in state.state
+        few = info.rank > 0 and all(size == 1 for size in info.shape[1:]) and i not in state.state
         few = few and i not in state.parameters | state.moments | state.weights
         natural = chosen.compute if info.rank and not few else WIDE
         held = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True, few=few)

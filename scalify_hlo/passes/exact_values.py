@@ -63,7 +63,9 @@ class ExactValues:
             bodies = [region.blocks[0] for region in op.regions] if op.name in kinds.BRANCHES else [body]
             whole = ((self.logged, op.name == "stablehlo.log"), (self.ranked, kinds.chooses_index(op)))
             for found, starts in whole:
-                if starts or (passes_on and any(value in found for value in op.results)):
+                if starts:
+                    found.update(v for i, v in enumerate(op.operands) if kinds.is_key(op, i))
+                if passes_on and any(value in found for value in op.results):
                     found.update(op.operands)
                 for inner in bodies:
                     if inner is not None:

@@ -38,12 +38,24 @@ def accumulates(op: ir.Operation) -> bool:
 
 
 def chooses_index(op: ir.Operation) -> bool:
-    """Whether elements' places are what an operation finds by comparing them: argmin, argmax, top_k, argsort."""
+    """Whether elements' places are what an operation finds by comparing them: argmin, argmax, top_k, argsort.
+
+    A sort by keys finds the places of what it moves with them, whatever the type of that is.
+    """
     if op.name == "chlo.top_k":
         return any(True for _ in op.results[1].uses)
     if op.name != "stablehlo.sort" and op.name not in REDUCTIONS:
         return False
-    if all(tensor_info(value.type).is_float for value in op.operands):
+    floats = all(tensor_info(value.type).is_float for value in op.operands)
+    if floats and all(is_key(op, i) for i in range(len(op.operands))):
         return False
     compared = (inner.operands[0] for inner in walk(op) if inner.name == "stablehlo.compare")
     return any(tensor_info(value.type).is_float for value in compared)
+
+
+def is_key(op: ir.Operation, index: int) -> bool:
+    """Whether an operand is one that a sort compares; of another operation, each is."""
+    if op.name != "stablehlo.sort":
+        return True
+    pair = op.regions[0].blocks[0].arguments[2 * index : 2 * index + 2]
+    return any(True for argument in pair for _ in argument.uses)

@@ -1,11 +1,10 @@
 """The type of one operation, from those that its operands are held in (see `scalify_hlo.passes.retyping`)."""
 
-import math
 from collections.abc import Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph
-from scalify_hlo.analysis.products import PADDED_WIDE
+from scalify_hlo.analysis.products import PADDED_WIDE, extent
 from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import Diagnostic, describe_location
@@ -251,9 +250,9 @@ def _gives_few(op: ir.Operation) -> bool:
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     if len(numbers.lhs_batching_dimensions):
         return False
-    rhs = tensor_info(op.operands[1].type).shape
-    free = [size for d, size in enumerate(rhs) if d not in set(numbers.rhs_contracting_dimensions)]
-    return math.prod(free) <= PADDED_WIDE
+    contracting = set(numbers.rhs_contracting_dimensions)
+    free = (d for d in range(tensor_info(op.operands[1].type).rank) if d not in contracting)
+    return extent(op.operands[1], free) <= PADDED_WIDE
 
 
 def _is_read_exactly(op: ir.Operation) -> bool:

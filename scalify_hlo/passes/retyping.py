@@ -166,7 +166,7 @@ class Retyper(OperationRetyper):
         comparator = op.regions[0].blocks[0]
         ranks = kinds.chooses_index(op)
         for i, held in self._operands(op).items():
-            value = held.raw if held.extreme or ranks else held.read(held.natural)
+            value = held.raw if held.extreme or (ranks and kinds.is_key(op, i)) else held.read(held.natural)
             op.operands[i] = value
             op.results[i].set_type(value.type)
             self.held[op.results[i]] = dataclasses.replace(held.at(op.results[i]), constant=None)

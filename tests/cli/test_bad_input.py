@@ -1,5 +1,6 @@
 """Input that cannot be processed: one line that says where and what, a status that is not 0, no output."""
 
+import base64
 import dataclasses
 import pathlib
 import random
@@ -20,6 +21,14 @@ SHARDED = """module {
     return %x : tensor<8xf32>
   }
 }"""
+# A portable artifact of a broadcast_add with one byte changed: its tensors are of tensors, which StableHLO reads.
+TENSOR_OF_TENSORS = base64.b64decode(
+    "TUzvUg1TdGFibGVITE9fdjEuMTcuMAABIQcBBQkLAQUPEwMFFxsFAx8DMxULAQ0LExMTExMDCQsLCwsBBRcHAwcXGwcCYQUR"
+    "FwEHAxcBBzUXAQdhFwELBxcBCREDASMHHQ8dExsFEUEDCykFEUEBEQUFBQMFCQR9BQNQAwEHBG0DAQUFUAMDBwRZAw0XBQsF"
+    "CwcAAQYHAwEDAwEGBQMBAwEJRgsFAwEFBwUBBgkDBQMJBwQJAwsGAwEFAQDHFQMHHRURDzcLCxFidWlsdGluAHZobG8AY2hs"
+    "bwB1bnJlYWxpemVkX2NvbnZlcnNpb25fY2FzdABtb2R1bGUAZnVuY192MQByZXR1cm5fdjEAYnJvYWRjYXN0X2FkZABpbgAA"
+    "CBkHBQEBCw0PDRETAwE="
+)
 FILES = {
     "unknown axis": (SHARDED.replace("MESH", "mesh").replace("AXIS", "j").encode(), 'unknown axis name: "j"'),
     "unknown mesh": (SHARDED.replace("MESH", "other").replace("AXIS", "i").encode(), "unknown mesh: @other"),
@@ -41,6 +50,13 @@ FILES = {
         b"func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
         b" %0 = mhlo.tan %x : tensor<2xf32>\n return %0 : tensor<2xf32>\n}",
         "mhlo.tan",
+    ),
+    "tensor of tensors": (TENSOR_OF_TENSORS, "a value of type tensor<4x16xtensor<4x16xf32>>"),
+    "more elements than 64 bits count": (
+        b"func.func @main(%x: tensor<9223372036854775807x6xf32>) -> tensor<9223372036854775807x6xf32> {\n"
+        b" %0 = stablehlo.negate %x : tensor<9223372036854775807x6xf32>\n"
+        b" return %0 : tensor<9223372036854775807x6xf32>\n}",
+        "has more elements than 64 bits can count",
     ),
     "no function": (b"module {}\n", "no public function"),
     "two functions": ((PROGRAM.replace("main", "f") + PROGRAM.replace("main", "g")).encode(), "2 public functions"),

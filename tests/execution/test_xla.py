@@ -202,3 +202,17 @@ def test_cost_of_a_compiled_module() -> None:
     assert executable.cost.lines == len(executable.as_text().splitlines())
     assert 1 <= executable.cost.kernels <= executable.cost.instructions
     assert executable.compile_seconds > 0
+
+
+def test_a_python_function_that_is_not_there_is_refused() -> None:
+    """The call holds an address in the process that wrote the text: XLA followed it, and the tool crashed."""
+
+    def fun(x: jax.Array) -> jax.Array:
+        like = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return jax.pure_callback(np.sin, like, x) + jax.pure_callback(np.cos, like, x)
+
+    text = jax.jit(fun).lower(np.ones(3, np.float32)).as_text(debug_info=True)
+    with pytest.raises(ScalifyError, match="calls a Python function") as raised:
+        xla.compile(text)
+    assert len(raised.value.diagnostics) == 2
+    assert "test_xla.py" in raised.value.diagnostics[0].location

@@ -3,6 +3,7 @@
 import dataclasses
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -112,6 +113,26 @@ def test_symbolic_shapes():
     np.testing.assert_allclose(np.asarray(result), np.sin(X) @ PARAMS["w"], rtol=1e-5, atol=1e-6)
     with pytest.raises(ValueError, match="columns"):
         scaled.call(arguments()[1], sc.as_scaled_array(np.ones((7, 4), np.float32)))
+
+
+@pytest.mark.parametrize("precision", ["fp16-state", "fp8", "mxfp8"])
+def test_weights_of_symbolic_shape_are_stored_in_narrow_types(precision: Any):
+    """A weight's new type had the size -1 where the size is unknown: an error of MLIR."""
+    rows, columns = export.symbolic_shape("rows, columns")
+    exported = export.export(jax.jit(lambda w, x: jax.nn.gelu(x @ w) @ w))(
+        jax.ShapeDtypeStruct((columns, columns), jnp.float32), jax.ShapeDtypeStruct((rows, columns), jnp.float32)
+    )
+    scaled = sc.scalify_exported(exported, precision=precision)
+    w, x = (
+        np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8),
+        np.linspace(-2, 2, 24, dtype=np.float32).reshape(3, 8),
+    )
+    pairs = jax.tree.map(sc.as_scaled_array, (w, x))
+    stored = [a.dtype for a in scaled.in_avals[::2]]
+    pairs = [ScaledArray(p.data.astype(d), p.scale) for p, d in zip(pairs, stored, strict=True)]
+    expected = np.asarray(exported.call(w, x))
+    error = np.linalg.norm(np.asarray(scaled.call(*pairs)) - expected)
+    assert error <= (0.01 if precision == "fp16-state" else 0.1) * np.linalg.norm(expected)
 
 
 def test_choice_of_inputs():

@@ -227,6 +227,7 @@ def outcomes(cases: Iterator[tuple[int, bytes, str]]) -> Iterator[tuple[int, byt
 def _batch(batch: list[tuple[int, bytes, str]]) -> Iterator[tuple[int, bytes, str, str]]:
     position = 0
     while position < len(batch):
+        first = position
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -250,7 +251,12 @@ def _batch(batch: list[tuple[int, bytes, str]]) -> Iterator[tuple[int, bytes, st
             os.kill(pid, signal.SIGKILL)
         os.close(read)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        if position < len(batch) and (hangs or status):
+        if position == len(batch) or not (hangs or status):
+            continue
+        if position > first:
+            # A damaged binary may leave MLIR's memory in disorder, which the next input dies of: it is tried alone.
+            click.echo(f"input {batch[position][0]}: a worker ended ({status}); tried again in a new one", err=True)
+        else:
             late = "hangs" if hangs else f"ends the process ({status})"
             # A damaged binary can crash MLIR at any time: strings that are no UTF-8 abort it where they are printed.
             ours = stage == "read" and batch[position][1].isascii()

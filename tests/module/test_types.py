@@ -22,3 +22,10 @@ def test_a_negative_size() -> None:
     """MLIR reads one from a damaged binary; what it prints of it is no type."""
     with pytest.raises(ScalifyError, match="negative size"):
         _info("tensor<2x-16x?xf32>")
+
+
+@pytest.mark.parametrize("shape", ["9223372036854775807x6", "5000000000x5000000000", "2x?x9223372036854775807x4"])
+def test_more_elements_than_can_be_counted(shape: str) -> None:
+    """A vector of all elements, which a histogram is counted in, is no type of MLIR."""
+    with make_context(), pytest.raises(ScalifyError, match="more elements than 64 bits"):
+        tensor_info(ir.Type.parse(f"tensor<{shape}xf32>"))

@@ -125,9 +125,10 @@ def _distances(x: jax.Array, codes: jax.Array) -> jax.Array:
         lambda d: jnp.argmax(jnp.stack([-d[:, ::2], -d[:, 1::2]]), 2),
         lambda d: jax.lax.top_k(-d, 4)[1],
         lambda d: jnp.argsort(d, 1)[:, :8],
+        lambda d: jax.lax.sort((d, jnp.broadcast_to(jnp.arange(64.0), d.shape)), num_keys=1)[1][:, :8],
         lambda d: jax.lax.cond(d[0, 0] < 1e9, lambda d: d + 1, lambda d: d, d).argmin(1),
     ],
-    ids=["argmin", "argmax of joined tensors", "top_k", "argsort", "argmin of a branch's result"],
+    ids=["argmin", "argmax of joined tensors", "top_k", "argsort", "floats by keys", "argmin of a branch's result"],
 )
 @pytest.mark.parametrize("precision", ["fp16", "fp8", "bf16"])
 def test_an_index_is_chosen_by_digits_that_narrow_types_lose(
