@@ -42,15 +42,27 @@ def times(value: ir.Value, number: float) -> ir.Value:
 
 
 def broadcast(scalar: ir.Value, like: ir.Value) -> ir.Value:
-    """A rank-0 tensor at the (static) shape of another."""
-    type_ = tensor_type(tensor_info(like.type).shape, tensor_info(scalar.type).element)
-    return op("broadcast_in_dim", type_, scalar, broadcast_dimensions=ir.DenseI64ArrayAttr.get([]))
+    """A rank-0 tensor at the shape of another."""
+    type_, dimensions = with_element(like.type, tensor_info(scalar.type).element), ir.DenseI64ArrayAttr.get([])
+    if tensor_info(like.type).is_static:
+        return op("broadcast_in_dim", type_, scalar, broadcast_dimensions=dimensions)
+    return op("dynamic_broadcast_in_dim", type_, scalar, sizes(like), broadcast_dimensions=dimensions)
+
+
+def sizes(value: ir.Value) -> ir.Value:
+    """The shape of a tensor as tensor<rank x i32>."""
+    number, one, i64 = tensor_type((), "i32"), tensor_type((1,), "i32"), ir.IntegerType.get_signless(64)
+    each = [
+        op("reshape", one, op("get_dimension_size", number, value, dimension=ir.IntegerAttr.get(i64, d)))
+        for d in range(tensor_info(value.type).rank)
+    ]
+    return op("concatenate", tensor_type((len(each),), "i32"), *each, dimension=ir.IntegerAttr.get(i64, 0))
 
 
 def compare(a: ir.Value, b: ir.Value, direction: str, kind: str = "FLOAT") -> ir.Value:
     """tensor<i1>: a `direction` b, elementwise."""
     return op(
-        "compare", tensor_type(tensor_info(a.type).shape, "i1"), a, b,
+        "compare", with_element(a.type, "i1"), a, b,
         comparison_direction=ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>"),
         compare_type=ir.Attribute.parse(f"#stablehlo<comparison_type {kind}>"),
     )  # fmt: skip

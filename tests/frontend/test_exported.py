@@ -135,6 +135,26 @@ def test_weights_of_symbolic_shape_are_stored_in_narrow_types(precision: Any):
     assert error <= (0.01 if precision == "fp16-state" else 0.1) * np.linalg.norm(expected)
 
 
+def test_products_of_symbolic_sizes_are_fp8():
+    """A size that is not known counted as 1, of which FP8 gains nothing."""
+    rows, time = export.symbolic_shape("rows, time")
+    weight = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+    exported = export.export(jax.jit(lambda w, v, x: jax.nn.gelu(jax.nn.gelu(x @ w) @ v) @ w))(
+        weight, weight, jax.ShapeDtypeStruct((rows, time, 64), jnp.float32)
+    )
+    scaled = sc.scalify_exported(exported, precision="fp8")
+    products = [line for line in scaled.mlir_module().splitlines() if "stablehlo.dot_general" in line]
+    assert sum(line.count("f8E4M3FN") >= 2 for line in products) == 3
+    generator = np.random.default_rng(0)
+    w, v = (np.float32(generator.standard_normal((64, 64)) / 8) for _ in range(2))
+    x = np.float32(generator.standard_normal((2, 3, 64)))
+    pairs = [sc.as_scaled_array(a) for a in (w, v, x)]
+    stored = [a.dtype for a in scaled.in_avals[::2]]
+    pairs = [ScaledArray(p.data.astype(d), p.scale) for p, d in zip(pairs, stored, strict=True)]
+    expected = np.asarray(exported.call(w, v, x))
+    assert np.linalg.norm(np.asarray(scaled.call(*pairs)) - expected) <= 0.1 * np.linalg.norm(expected)
+
+
 def test_choice_of_inputs():
     exported = export.export(jax.jit(model))(PARAMS, X)
     for scaled in ("1", "params*", [0, 1], lambda name, _: name.startswith("args[0]")):
