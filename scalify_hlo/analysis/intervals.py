@@ -71,11 +71,12 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
 class Guarded:
     """What an operation divides by, or by whose root, where a constant keeps it from 0: p + 1e-6, max(p, 1e-6), a clip.
 
-    bound: of the divisor's magnitude, from below. vanishes: the quotient is small where the divisor is.
+    slope: the most that the quotient of 1 changes for a change of the divisor, where nothing but the constant is left.
+    vanishes: the quotient is small where the divisor is.
     """
 
     divisor: ir.Value
-    bound: float
+    slope: float
     vanishes: bool
 
 
@@ -87,10 +88,12 @@ def guarded_divisor(op: ir.Operation) -> Guarded | None:
     bound = abs(_next_to_zero(op.operands[index]) or _added(op.operands[index]))
     if not 0 < bound < math.inf or constant_behind(op.operands[index]) is not None:
         return None
+    divides = op.name == "stablehlo.divide"
+    exponent = 1.0 if divides else 0.5 if op.name == "stablehlo.rsqrt" else -_exponent(op)
     return Guarded(
         op.operands[index],
-        bound ** (0.5 if op.name == "stablehlo.rsqrt" else 1),
-        index == 1 and _vanishes_with(op.operands[0], _expression(op.operands[1], _STEPS)),
+        exponent * bound ** (-exponent - 1),  # d(x^-n) = -n x^(-n - 1) dx
+        divides and _vanishes_with(op.operands[0], _expression(op.operands[1], _STEPS)),
     )
 
 
@@ -158,10 +161,13 @@ def _divisor(op: ir.Operation) -> int | None:
         return 1
     if op.name == "stablehlo.rsqrt":
         return 0
-    if op.name == "stablehlo.power":
-        exponent = _interval_of_constant(op.operands[1])
-        return 0 if exponent is not None and exponent[0] < 0 else None
-    return None
+    return 0 if op.name == "stablehlo.power" and _exponent(op) < 0 else None
+
+
+def _exponent(op: ir.Operation) -> float:
+    """The exponent of a power; 0 where it is not known. JAX writes that of a gradient as a difference, n - 1."""
+    low, high = interval(op.operands[1])
+    return low if low == high and math.isfinite(low) else 0.0
 
 
 def interval(value: ir.Value, steps: int = _STEPS) -> Interval:

@@ -184,7 +184,7 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
         few = info.rank > 0 and all(size == 1 for size in info.shape[1:]) and i not in state.state
         few = few and i not in state.parameters | state.moments | state.weights
         natural = chosen.compute if info.rank and not few else WIDE
-        held = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True, few=few)
+        held = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True, few=info.size if few else 0)
         retyper.held[argument] = held
     returned = {before_carriers(value) for value in terminator(body).operands}
     own = (a for i, a in enumerate(body.arguments) if i in state.moments or a in returned)

@@ -72,8 +72,8 @@ class ExactValues:
                         returned = terminator(inner).operands
                         found.update(v for v, r in zip(returned, op.results, strict=False) if r in found)
             guarded = None if any(value in self.update for value in op.results) else guarded_divisor(op)
-            # Its square, in the gradient of the quotient, is beyond the type.
-            if guarded is not None and not fits(guarded.bound**-2, self.compute):
+            # What the gradient of the quotient is multiplied by is beyond the type.
+            if guarded is not None and not fits(guarded.slope, self.compute):
                 self.logged.add(guarded.divisor)
                 if not guarded.vanishes:
                     self.quotients.update(op.results)
@@ -99,12 +99,12 @@ class ExactValues:
 
         held: its operands. Statistics are no such divisors: what they normalise vanishes with them.
 
-        # d(x / y) = dx / y - x / y^2 dy: up to 1 / c^2 where |y| >= c is all that is known
+        # d(x y^-n) = y^-n dx - n x y^(-n - 1) dy: up to n c^(-n - 1) where |y| >= c is all that is known
         """
         if op.name in ("stablehlo.divide", "stablehlo.rsqrt", "stablehlo.power"):
             index = 1 if op.name == "stablehlo.divide" else 0
             divisor = held.get(index)
-            narrow = divisor is not None and (divisor.natural == self.compute or divisor.few)
+            narrow = divisor is not None and (divisor.natural == self.compute or divisor.few > 0)
             found = op.results[0] in self.quotients or (index == 1 and op.operands[1] in self.logged)
             self.quotients.difference_update(op.results)
             if found and narrow:

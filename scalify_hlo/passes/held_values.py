@@ -25,7 +25,8 @@ class Held:
     extreme: constants that stand for infinity are mixed in; no narrow type holds these and the rest of the tensor.
     transient: computed wide, and only one elementwise operation or reduction reads it: it never lies in memory.
     in_memory: `raw` lies in memory anyway (an argument, a loop's carried value), so that reading it costs nothing.
-    few: of at most 8 numbers a row that a product gave, or of one that the program is given, computed one by one.
+    few: how many numbers there are of which this is computed that a product gave, at most 8 a row, or the program is
+    given, one a row; 0 where there are none.
     """
 
     raw: ir.Value
@@ -37,7 +38,7 @@ class Held:
     extreme: bool = False
     transient: bool = False
     in_memory: bool = False
-    few: bool = False
+    few: int = 0
     versions: dict[tuple[str, bool], ir.Value] = dataclasses.field(default_factory=dict[tuple[str, bool], ir.Value])
 
     @property
@@ -45,8 +46,9 @@ class Held:
         return tensor_info(self.raw.type).rank
 
     @property
-    def size(self) -> int:
-        return tensor_info(self.raw.type).size
+    def is_few(self) -> bool:
+        """Whether it is computed of few numbers one by one, and not of what repeats them along rows."""
+        return 0 < tensor_info(self.raw.type).size <= self.few
 
     def at(self, raw: ir.Value, *, in_memory: bool = False) -> "Held":
         """What is known of this value, for another SSA value that is the same."""

@@ -60,7 +60,7 @@ class OperationRetyper:
                 from_model=any(held.from_model for held in operands.values()),
                 magnitude=_magnitude(op, list(operands.values())),
                 extreme=self._is_extreme(op, list(operands.values())),
-                few=any(held.few and held.size >= tensor_info(result.type).size for held in operands.values()),
+                few=max(held.few for held in operands.values()) if operands else 0,
             )
 
     def _into_update(self, held: Held) -> ir.Value:
@@ -82,7 +82,7 @@ class OperationRetyper:
         if self._in_update(op):
             return self._set(op, self.policy.update, self.policy.update, operands)
         compute = self.policy.compute
-        natural = WIDE if any(held.few for held in operands.values()) else self._natural(operands.values())
+        natural = WIDE if any(held.is_few for held in operands.values()) else self._natural(operands.values())
         exact = op.name in kinds.EXACT_OPERAND
         self.exact.note_quotient(op, operands)
         narrow = natural == compute and all(
@@ -160,8 +160,9 @@ class OperationRetyper:
         result = op.results[0]
         element = wide if compute != WIDE else WIDE
         result.set_type(with_element(result.type, element))
-        few = _gives_few(op)
-        natural = compute if tensor_info(result.type).rank and not few else WIDE
+        info = tensor_info(result.type)
+        few = info.size if _gives_few(op) else 0
+        natural = compute if info.rank and not few else WIDE
         transient = self.exact.read_whole(result)
         self.held[result] = Held(result, natural, element, from_model=True, transient=transient, few=few)
         return None
