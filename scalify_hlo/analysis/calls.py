@@ -1,8 +1,9 @@
-"""Which function calls which, and where a function returns."""
+"""Which function calls which, where a function returns, and what enters the bodies of loops."""
 
 from collections.abc import Iterator
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.manual import MANUAL
 
 # Operations that call a function, and the attribute that names it.
 CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
@@ -124,3 +125,18 @@ def program_order(calls: CallGraph) -> Iterator[ir.Operation]:
     for name in [*calls.public, *calls.functions]:
         if name not in seen:
             yield from visit(name)
+
+
+def enters_unchanged(value: ir.Value) -> ir.Value | None:
+    """What enters a loop as this argument of its body, if the body returns the argument itself; per-device code."""
+    argument = ir.BlockArgument(value)
+    block, index = argument.owner, argument.arg_number
+    op = block.owner.operation
+    if op.name == MANUAL and index < len(op.operands):
+        return op.operands[index]
+    if op.name != "stablehlo.while" or index >= len(op.operands):
+        return None
+    body = op.regions[1].blocks[0]
+    returned = terminator(body).operands
+    same = index < len(returned) and returned[index] == body.arguments[index]
+    return op.operands[index] if same else None

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
+from scalify_hlo.analysis.calls import enters_unchanged
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.module.traits import Trait, names
@@ -175,8 +176,11 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
     constant = _interval_of_constant(value)
     if constant is not None:
         return constant
-    if isinstance(value.owner, ir.Block) or not steps:
+    if not steps:
         return _ANY
+    if isinstance(value.owner, ir.Block):
+        entering = enters_unchanged(value)  # JAX hoists arithmetic of constants out of a loop
+        return _ANY if entering is None else interval(entering, steps - 1)
     owner = value.owner.operation
     if not len(owner.operands) or len(owner.regions):
         return _ANY

@@ -12,11 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import terminator
+from scalify_hlo.analysis.calls import enters_unchanged, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import carried_by
 from scalify_hlo.module.constants import BINARY, UNARY, moments_of_iota, read_dense, rounded
-from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.rules.sizing import of_facts
 from scalify_hlo.rules.values import UNKNOWN, PlainFacts
@@ -86,7 +85,7 @@ class FactFinder:
     def _derive(self, value: ir.Value, depth: int) -> PlainFacts:
         owner = value.owner
         if isinstance(owner, ir.Block):
-            entering = _enters_unchanged(value)
+            entering = enters_unchanged(value)
             return UNKNOWN if entering is None else self.of(entering, depth - 1)
         op = owner.operation
         name = op.name
@@ -163,21 +162,6 @@ class FactFinder:
             few = share < budget.SPARSE
             return PlainFacts(moments=Moments(math.sqrt(share), share, True, share=share if few else 1.0))
         return facts
-
-
-def _enters_unchanged(value: ir.Value) -> ir.Value | None:
-    """What enters a loop as this argument of its body, if the body returns the argument itself; per-device code."""
-    argument = ir.BlockArgument(value)
-    block, index = argument.owner, argument.arg_number
-    op = block.owner.operation
-    if op.name == MANUAL and index < len(op.operands):
-        return op.operands[index]
-    if op.name != "stablehlo.while" or index >= len(op.operands):
-        return None
-    body = op.regions[1].blocks[0]
-    returned = terminator(body).operands
-    same = index < len(returned) and returned[index] == body.arguments[index]
-    return op.operands[index] if same else None
 
 
 def _splat(number: float, value: ir.Value) -> PlainFacts:

@@ -1,6 +1,7 @@
 """Buffers in which a loop collects statistics, a slice in each iteration, as scans do with what their gradients read.
 
 What is a statistic outside of a loop (a sum over many elements, and what is computed of such sums alone) is one inside.
+So is a quotient by what only a guard keeps from 0 and is no statistic itself: it is not stored narrow either.
 """
 
 from scalify_hlo import budget
@@ -20,9 +21,12 @@ def shrinks(op: ir.Operation) -> bool:
     return tensor_info(op.operands[0].type).size >= budget.STATISTIC * tensor_info(op.results[0].type).size
 
 
-def collects_statistics(calls: CallGraph, loop: ir.Operation) -> list[bool]:
-    """Which of the values that a loop (`stablehlo.while`) carries start as constants and take up statistics alone."""
-    found = _Kinds(calls)
+def collects_statistics(calls: CallGraph, loop: ir.Operation, quotients: set[ir.Value]) -> list[bool]:
+    """Which of the values that a loop (`stablehlo.while`) carries start as constants and take up statistics alone.
+
+    quotients: by guarded divisors.
+    """
+    found = _Kinds(calls, quotients)
     for operand in loop.operands:
         found.kinds[operand] = found.kind(operand)
     return [kind == STATISTIC for kind in found.loop(loop)]
@@ -31,8 +35,9 @@ def collects_statistics(calls: CallGraph, loop: ir.Operation) -> list[bool]:
 class _Kinds:
     """Classifies the values of blocks in program order."""
 
-    def __init__(self, calls: CallGraph):
+    def __init__(self, calls: CallGraph, quotients: set[ir.Value]):
         self.calls = calls
+        self.quotients = quotients
         self.kinds: dict[ir.Value, int] = {}
 
     def kind(self, value: ir.Value) -> int:
@@ -72,6 +77,10 @@ class _Kinds:
                 self.kinds[argument] = self.kind(operand)
             self._block(body)
             return [self.kind(value) for value in terminator(body).operands]
+        if not self.quotients.isdisjoint(op.results):
+            divisor = op.operands[1 if name == "stablehlo.divide" else 0]
+            if self.kind(divisor) == OTHER:
+                return [STATISTIC] * len(op.results)
         floats = [self.kind(operand) for operand in op.operands if tensor_info(operand.type).is_float]
         if name in kinds.REDUCTIONS and kinds.accumulates(op) and shrinks(op) and OTHER in floats:
             return [STATISTIC] * len(op.results)

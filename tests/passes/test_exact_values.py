@@ -178,3 +178,19 @@ def test_divisors_that_a_guard_keeps_from_zero(loss: Callable[[jax.Array], jax.A
     found = jax.tree.leaves(sc.asarray(scaled(*scaled.stored(*sc.as_scaled_array(weights)))[3]))
     for one, other in zip(found, expected, strict=True):
         assert np.linalg.norm(np.asarray(one) - np.asarray(other)) <= 1e-2 * np.linalg.norm(np.asarray(other))
+
+
+def test_forces_between_near_points_in_a_scan() -> None:
+    """The power of a gradient has an exponent that JAX computes outside of the loop, and is collected by it: was NaN."""
+    points, masses = np.random.default_rng(0).normal(size=(8, 4, 2)).astype(np.float32), np.ones(4, np.float32)
+
+    def loss(masses: jax.Array, points: jax.Array) -> jax.Array:
+        def move(points: jax.Array, _: None) -> tuple[jax.Array, None]:
+            apart = points[:, None] - points[:, :, None]
+            inverse = (jnp.sum(apart * apart, -1) + 1e-2) ** -1.5
+            return points + 1e-3 * jnp.einsum("bijd,bij,j->bid", apart, inverse, masses), None
+
+        return jnp.mean(jax.lax.scan(move, points, None, length=4)[0] ** 2)
+
+    _check(jax.grad(loss), (masses, points), "fp16")
+    _check(jax.grad(loss, 1), (masses, points), "fp16")
