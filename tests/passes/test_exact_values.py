@@ -181,7 +181,7 @@ def test_divisors_that_a_guard_keeps_from_zero(loss: Callable[[jax.Array], jax.A
 
 
 def test_forces_between_near_points_in_a_scan() -> None:
-    """The power of a gradient has an exponent that JAX computes outside of the loop, and is collected by it: was NaN."""
+    """The exponent of a gradient's power is computed outside of the loop, which collects that power: was NaN."""
     points, masses = np.random.default_rng(0).normal(size=(8, 4, 2)).astype(np.float32), np.ones(4, np.float32)
 
     def loss(masses: jax.Array, points: jax.Array) -> jax.Array:
