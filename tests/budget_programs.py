@@ -313,7 +313,7 @@ def cases() -> dict[str, list[Case]]:
                 f"f32[{n},{n}]",
                 by=in_precision("fp16"),
             )
-            for n in (16, 4)
+            for n in (16, 6)
         ],
         "RESCALE_HEADROOM_F16": [(_MOMENTUM, rescaled)],
         "ERRORS_IN_F16": [(program(_chain(n), "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (5, 8)],

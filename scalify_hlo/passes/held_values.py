@@ -25,7 +25,7 @@ class Held:
     extreme: constants that stand for infinity are mixed in; no narrow type holds these and the rest of the tensor.
     transient: computed wide, and only one elementwise operation or reduction reads it: it never lies in memory.
     in_memory: `raw` lies in memory anyway (an argument, a loop's carried value), so that reading it costs nothing.
-    few: how many numbers there are of which this is computed that a product gave, at most 8 a row, or the program is
+    few: how many numbers there are of which this is computed that a product gave, at most 4 a row, or the program is
     given, one a row; 0 where there are none.
     """
 

@@ -3,7 +3,7 @@
 One walk in program order. Each operation is computed in the compute type where all its operands are stored in it,
 and in f32 otherwise (as type promotion would have it); its result is stored in the compute type where it depends on
 values stored so. These stay in f32, or are computed in it:
-- numbers of a row: results of products that give at most 8 a row, arguments that have one, and what is computed of
+- numbers of a row: results of products that give at most 4 a row, arguments that have one, and what is computed of
   them one by one, which are a loss's terms;
 - scalars, and statistics: sums over at least 8 elements and what is computed of them alone (means, variances,
   norms, log-sum-exp), which are small;
