@@ -208,9 +208,9 @@ def main(only: tuple[str, ...], presets: str, show: bool, out: pathlib.Path) -> 
         for name, text in every.items():
             if not only or any(each in name for each in only):
                 chosen = [each for each in PRESETS if each in presets.split(",")] if name in rows else []
-                before_it = rows[name] if chosen else {"commits": {}}
-                commits = before_it["commits"] | dict.fromkeys(chosen or ("originals", *PRESETS), commit())
-                rows[name] = {**before_it, **measured(text, chosen), "commits": commits}
+                earlier = rows[name] if chosen else {"commits": {}}
+                commits = earlier["commits"] | dict.fromkeys(chosen or ("originals", *PRESETS), commit())
+                rows[name] = {**earlier, **measured(text, chosen), "commits": commits}
                 print(table({name: rows[name]}).splitlines()[-1], flush=True)
                 rows = {each: rows[each] for each in every if each in rows}
                 write_json(out, {"environment": environment(), "programs": rows})

@@ -5,6 +5,7 @@ the attribute `scalify.composite = "scalify.<name>"`; its decomposition is its m
 section 3.1: no-op outside the transform).
 """
 
+from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.functions import call_signature
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
@@ -119,7 +120,7 @@ def custom_scale(r: OpRewrite) -> None:
         scale_of[len(operands) + 1] = scale
         operands += [form.data, r.emit.scale_value(scale)]
     rule_block = scaled_rule.regions[0].blocks[0]
-    returned = list(rule_block.operations[len(rule_block.operations) - 1].operands)
+    returned = list(terminator(rule_block).operands)
     name = ir.FlatSymbolRefAttr.get(ir.StringAttr(scaled_rule.attributes["sym_name"]).value)
     called = r.emit.create("func.call", [value.type for value in returned], operands, {"callee": name}, erasable=False)
     position = 0

@@ -35,8 +35,13 @@ def _collect(op: ir.Operation, found: list[ir.Operation]) -> None:
 
 
 def terminator(block: ir.Block) -> ir.Operation:
-    """The operation that ends a block (`func.return`, `stablehlo.return`)."""
-    return block.operations[len(block.operations) - 1].operation
+    """The operation that ends a block (`func.return`, `stablehlo.return`).
+
+    Counting or indexing `block.operations` walks them all; this does not.
+    """
+    last = ir.InsertionPoint.at_block_terminator(block).ref_operation
+    assert last is not None
+    return last.operation
 
 
 def defining_op(value: ir.Value) -> ir.Operation | None:

@@ -22,7 +22,7 @@ from scalify_hlo.types import tensor_info
 
 Kind = Literal["forward", "backward", "unclear"]
 # What XLA pads each size of a product to a multiple of for tensor cores, in FP8 and in f16, and how many times as fast
-# FP8 multiplies.
+# each multiplies as the type of twice its bits.
 PADDED, PADDED_WIDE, FASTER = 16, 8, 2
 # A size that is only known at run time is taken for a large one.
 _LARGE = 2**16

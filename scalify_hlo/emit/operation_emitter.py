@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.scopes import At, Scope
+from scalify_hlo.module.shapes import sizes
 from scalify_hlo.types import FLOAT_RANGE, LARGEST, TensorInfo, tensor_info
 
 
@@ -140,20 +141,7 @@ class OperationEmitter:
         """The shape of a tensor with dynamic dimensions, as tensor<rank x i32>."""
         key = ("shape", value)
         if key not in self.scope.cache:
-            rank = ir.RankedTensorType(value.type).rank
-            i32 = ir.IntegerType.get_signless(32)
-            scalar, one = ir.RankedTensorType.get([], i32), ir.RankedTensorType.get([1], i32)
-            sizes = [
-                self.op("reshape", one, self.op(
-                    "get_dimension_size", scalar, value,
-                    dimension=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), d),
-                ))
-                for d in range(rank)
-            ]  # fmt: skip
-            zero = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
-            self.scope.cache[key] = self.create(
-                "stablehlo.concatenate", [ir.RankedTensorType.get([rank], i32)], sizes, {"dimension": zero}
-            ).results[0]
+            self.scope.cache[key] = sizes(self.op, value)
         return self.scope.cache[key]
 
     # --- other places ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ and hides that the result is only added to something: XLA scatters into that dir
 each row of the logits, into softmax's). Powers of two change no bit.
 """
 
-from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.types import tensor_info
 
@@ -118,7 +118,7 @@ def _linear_argument(function: ir.Operation) -> int | None:
     if not function.regions[0].blocks:
         return None
     block = function.regions[0].blocks[0]
-    returned = list(block.operations)[-1].operation
+    returned = terminator(block)
     if returned.name != "func.return" or len(returned.operands) != 1:
         return None
     value = returned.operands[0]

@@ -7,6 +7,7 @@ certain, no communication is needed to bring the scales of several devices toget
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
+from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir, sdy
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, MANUAL, covers, groups_around, parent
 from scalify_hlo.module.traits import Trait, names
@@ -91,10 +92,10 @@ def _count(module: ir.Operation, name: str) -> int:
 def _carried(op: ir.Operation, index: int, assumed: set[ir.Value]) -> bool:
     """Whether a value carried by a loop is equal everywhere: at entry, after each iteration, and in their number."""
     condition, body = (region.blocks[0] for region in op.regions)
-    returned = list(body.operations[len(body.operations) - 1].operands)
+    returned = list(terminator(body).operands)
     if index >= len(returned):
         return False  # the body is being rewritten: its scales are not returned yet
-    decision = condition.operations[len(condition.operations) - 1].operands[0]
+    decision = terminator(condition).operands[0]
     return all(_same(v, assumed) for v in (op.operands[index], returned[index], decision))
 
 

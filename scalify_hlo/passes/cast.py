@@ -173,6 +173,7 @@ class Cast(Pass):
 def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: PrecisionPolicy) -> None:
     """Set the types of the public function's arguments, body and results."""
     body = main.regions[0].blocks[0]
+    learnt = state.parameters | state.moments | state.weights | state.state.keys()
     for i, argument in enumerate(body.arguments):
         info = tensor_info(argument.type)
         if info.element != WIDE:
@@ -181,11 +182,10 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
         if element != WIDE:
             argument.set_type(with_element(argument.type, element))
         # One number a row, as targets have.
-        few = info.rank > 0 and all(size == 1 for size in info.shape[1:]) and i not in state.state
-        few = few and i not in state.parameters | state.moments | state.weights
-        natural = chosen.compute if info.rank and not few else WIDE
-        held = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True, few=info.size if few else 0)
-        retyper.held[argument] = held
+        is_few = info.rank > 0 and i not in learnt and all(size == 1 for size in info.shape[1:])
+        natural = chosen.compute if info.rank and not is_few else WIDE
+        few = info.size if is_few else 0
+        retyper.held[argument] = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True, few=few)
     returned = {before_carriers(value) for value in terminator(body).operands}
     own = (a for i, a in enumerate(body.arguments) if i in state.moments or a in returned)
     retyper.exact.state.update(own, state.gradients)

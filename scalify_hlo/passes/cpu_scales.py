@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable
 from typing import ClassVar
 
-from scalify_hlo.analysis.calls import defining_op, walk
+from scalify_hlo.analysis.calls import defining_op, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.outlining import leaving, outline
 from scalify_hlo.emit.packed_scales import FEWEST, FEWEST_ARGUMENTS, is_packable, reduced
@@ -76,7 +76,7 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
             first.append(op)
     last = _only_leaving(op for op in numbers if op.results[0] not in known)
     if len(leaving(last)) >= FEWEST:
-        _outline(module, "leaving_scales", last, block.operations[len(block.operations) - 1].operation)
+        _outline(module, "leaving_scales", last, terminator(block))
     if len(leaving(first)) >= FEWEST_ARGUMENTS:
         moved = set(first)
         _outline(module, "scales", first, next(op.operation for op in block.operations if op.operation not in moved))

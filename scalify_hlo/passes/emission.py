@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import splat as splat
+from scalify_hlo.module.shapes import sizes
 from scalify_hlo.types import tensor_info
 
 
@@ -46,17 +47,7 @@ def broadcast(scalar: ir.Value, like: ir.Value) -> ir.Value:
     type_, dimensions = with_element(like.type, tensor_info(scalar.type).element), ir.DenseI64ArrayAttr.get([])
     if tensor_info(like.type).is_static:
         return op("broadcast_in_dim", type_, scalar, broadcast_dimensions=dimensions)
-    return op("dynamic_broadcast_in_dim", type_, scalar, sizes(like), broadcast_dimensions=dimensions)
-
-
-def sizes(value: ir.Value) -> ir.Value:
-    """The shape of a tensor as tensor<rank x i32>."""
-    number, one, i64 = tensor_type((), "i32"), tensor_type((1,), "i32"), ir.IntegerType.get_signless(64)
-    each = [
-        op("reshape", one, op("get_dimension_size", number, value, dimension=ir.IntegerAttr.get(i64, d)))
-        for d in range(tensor_info(value.type).rank)
-    ]
-    return op("concatenate", tensor_type((len(each),), "i32"), *each, dimension=ir.IntegerAttr.get(i64, 0))
+    return op("dynamic_broadcast_in_dim", type_, scalar, sizes(op, like), broadcast_dimensions=dimensions)
 
 
 def compare(a: ir.Value, b: ir.Value, direction: str, kind: str = "FLOAT") -> ir.Value:

@@ -22,7 +22,7 @@ _HANDS_ON = kinds.MOVEMENT | {
 class ExactValues:
     """What is known of the blocks noted so far: a caller's before those of the functions that it calls."""
 
-    def __init__(self, calls: CallGraph, update: set[ir.Value], compute: str = "f16"):
+    def __init__(self, calls: CallGraph, update: set[ir.Value], compute: str):
         """update: what the optimiser computes elementwise. compute: the type of the model's arithmetic."""
         self.calls = calls
         self.update = update
@@ -38,12 +38,12 @@ class ExactValues:
 
     def note(self, block: ir.Block) -> None:
         """Look at the operations of a block, before any of them changes."""
-        self._note_whole(block)
+        self.note_whole(block)
         operations = [op.operation for op in block.operations]
         for expansion in find_expansions(operations):
             self.written_out |= dict.fromkeys(expansion.members, expansion)
 
-    def _note_whole(self, block: ir.Block) -> None:
+    def note_whole(self, block: ir.Block) -> None:
         """Mark the values of which logarithms are taken, and those by which an index is chosen, by way of elementwise
         operations and of those that move elements.
 
@@ -79,7 +79,7 @@ class ExactValues:
                     self.quotients.update(op.results)
             for inner in bodies:
                 if inner is not None:
-                    self._note_whole(inner)
+                    self.note_whole(inner)
             if body is not None:
                 for found, _ in whole:
                     found.update(v for v, a in zip(op.operands, body.arguments, strict=False) if a in found)

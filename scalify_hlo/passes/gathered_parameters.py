@@ -10,7 +10,7 @@ a loop does not change is gathered once, before it.
 
 import dataclasses
 
-from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import LAYOUTS, SHARDING, constrain
 from scalify_hlo.module.propagation import Axes, Propagated
@@ -119,7 +119,7 @@ class GatheredParameters:
         op, index = use
         if op.name == _WHILE:
             body = op.regions[1].blocks[0]
-            argument, back = body.arguments[index], body.operations[len(body.operations) - 1].operation
+            argument, back = body.arguments[index], terminator(body)
             kept = back.operands[index] == argument
             return [(argument, dataclasses.replace(own, enters=own.enters or use))] if kept else [], []
         layout = self._known.layouts.get(op.results[0]) if len(op.results) == 1 else None

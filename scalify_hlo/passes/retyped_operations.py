@@ -60,7 +60,7 @@ class OperationRetyper:
                 from_model=any(held.from_model for held in operands.values()),
                 magnitude=_magnitude(op, list(operands.values())),
                 extreme=self._is_extreme(op, list(operands.values())),
-                few=max(held.few for held in operands.values()) if operands else 0,
+                few=max((held.few for held in operands.values()), default=0),
             )
 
     def _into_update(self, held: Held) -> ir.Value:

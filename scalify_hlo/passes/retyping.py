@@ -183,7 +183,7 @@ class Retyper(OperationRetyper):
         same = [i for i, v in enumerate(terminator(body).operands) if v == body.arguments[i]]
         handed = {*derived, *same}
         self.exact.hand_on([op.operands[i] for i in handed], [body.arguments[i] for i in handed])
-        self.exact.note(body)
+        self.exact.note_whole(body)
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
         self.exact.state.update(body.arguments[i] for i in constant)

@@ -36,4 +36,3 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %t = stablehlo.add %p, %g : tensor<4x8xf32>
   return %t : tensor<4x8xf32>
 }
-
