@@ -5,6 +5,7 @@ import math
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
+from scalify_hlo.rules.plain import note_rounded
 from scalify_hlo.rules.registry import Law, rule
 from scalify_hlo.rules.shapes import placed, to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
@@ -60,7 +61,10 @@ def convert(r: OpRewrite) -> None:
             if r.value() in r.rewriter.nonnegative_states:
                 r.set_operand(0, _rounding_to_more_than_zero(r, x, target))
         if target.element in LARGEST and r.info(0).is_float:
-            r.result(x.scale, x.moments, data=r.emit.convert(r.operand(0), target.element), indifferent=x.indifferent)
+            data = r.emit.convert(r.operand(0), target.element)
+            if not x.indifferent:
+                note_rounded(r.rewriter, data, x)
+            r.result(x.scale, x.moments, data=data, indifferent=x.indifferent)
             return r.erase()
         return r.result(x.scale, x.moments, indifferent=x.indifferent)
     if target.element == "i1":

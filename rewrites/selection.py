@@ -33,7 +33,8 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], *, filled: bool = Fal
             if number is None:
                 continue
             other = r.scaled(j)
-            scale = mask(r, i, j, number) if is_far(r.info(i), number) or _is_outer(r, number) else None
+            beside = (is_far(r.info(i), number) and not _is_inner(r, number)) or _is_outer(r, number)
+            scale = mask(r, i, j, number) if beside else None
             aligned = constant_operand(r, i, j, number) if scale is None else None
             if aligned is not None:
                 r.because("constant")
@@ -133,6 +134,12 @@ def _is_outer(r: OpRewrite, number: float) -> bool:
     if r.rewriter.paper or not math.isfinite(number):
         return False
     return number < 0 if r.name == "stablehlo.maximum" else number > 0 and r.name == "stablehlo.minimum"
+
+
+# max(s x, c) >= c for c > 0: the result is as large as c, which is no mask, however large it is
+def _is_inner(r: OpRewrite, number: float) -> bool:
+    """Whether a constant is a bound that the result reaches where values are small: at least 1e4, at most -1e4."""
+    return number > 0 if r.name == "stablehlo.maximum" else number < 0 and r.name == "stablehlo.minimum"
 
 
 # p ? s x : t y = m (p ? x s/m : y t/m)

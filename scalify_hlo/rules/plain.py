@@ -107,8 +107,8 @@ def unscaled(rewriter: Rewriting, scaled: ScaledValue, *, element: str | None = 
     found = emit.scope.cache.get(key)
     if found is None:
         # Round once: widen, multiply, and narrow only at the end.
-        found = _product(rewriter, scaled, wide) or _multiplied(rewriter, scaled, wide)
-        found = found if element == wide else emit.convert(found, element)
+        found = _rounded(rewriter, scaled) or _product(rewriter, scaled, wide) or _multiplied(rewriter, scaled, wide)
+        found = emit.convert(found, element)
         emit.scope.cache[key] = found
     return found
 
@@ -123,6 +123,21 @@ def _multiplied(rewriter: Rewriting, scaled: ScaledValue, wide: str) -> ir.Value
         data, scale = source[0], scale.shifted(source[1])
     data = data if wide == scaled.info.element else emit.convert(data, wide)
     return emit.rescale(data, scale, infinite=scaled.moments.infinite)
+
+
+def note_rounded(rewriter: Rewriting, data: ir.Value, x: ScaledValue) -> None:
+    """Remember that `data` are those of x in a narrower type."""
+    rewriter.emit.scope.cache["rounded", data] = x
+
+
+# round(s x), for s round(x) is another number where x leaves the range of the type, and s x does not
+def _rounded(rewriter: Rewriting, scaled: ScaledValue) -> ir.Value | None:
+    """The f8 value of what was converted to f8, rounded itself; None for what is not known to be converted."""
+    emit = rewriter.emit
+    x: ScaledValue | None = None if scaled.scale.is_one else emit.scope.cache.get(("rounded", scaled.data))
+    if x is None or x.scale != scaled.scale:
+        return None
+    return emit.convert(unscaled(rewriter, x), scaled.info.element)
 
 
 def note_product(rewriter: Rewriting, data: ir.Value, x: ScaledValue, y: ScaledValue) -> None:

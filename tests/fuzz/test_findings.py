@@ -175,3 +175,15 @@ def test_scales_of_a_continued_fraction() -> None:
 def test_a_quotient_by_infinity() -> None:
     """The bound of a divisor that is infinite in f16 has no power of two: OverflowError."""
     assert _outcome("1 / (a0 * a0 + jnp.float16(jnp.inf)) + a0", Argument("a0", (4,), "float16")) == "ok"
+
+
+@pytest.mark.parametrize("line", ["jnp.maximum(a0, 1e4)", "jnp.maximum(1e4, -a0)", "jnp.minimum(a0, -1e4)"])
+def test_a_far_bound_that_is_reached_is_no_mask(line: str) -> None:
+    """A bound took the scale of what it bounds, as masks do, and 2^-8 was left of it: it is the result."""
+    assert _outcome(line, Argument("a0", (2, 2), "float16", "zeros")) == "ok"
+
+
+@pytest.mark.parametrize("line", ["jnp.prod(a0).astype(jnp.float8_e4m3fn)", "(a0 ** 3).astype(jnp.float8_e5m2)"])
+def test_f8_results_are_rounded_as_values(line: str) -> None:
+    """The data were rounded, where they are far from 1 to the largest number of the type, and multiplied then."""
+    assert _outcome(line, Argument("a0", (3,), "float32", "mixed"), seed=505, scales="jitter") == "ok"
