@@ -9,7 +9,7 @@ from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, Scale
 from scalify_hlo.size.moments import Moments, of_constant
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import LARGEST, tensor_info
 
 
 def split_constant(number: float, *, mantissa_from_one: bool, furthest: int = 127) -> tuple[float, int]:
@@ -99,7 +99,8 @@ def unscaled_key(data: ir.Value, scale: Scale, element: str) -> tuple[Any, ...]:
 def unscaled(rewriter: Rewriting, scaled: ScaledValue, *, element: str | None = None) -> ir.Value:
     """data * scale, in `element` (by default wide enough: f32 for f16 and f8)."""
     emit = rewriter.emit
-    wide = wide_element(scaled.info.element)
+    own = scaled.info.element
+    wide = wide_element(own)
     element = element or wide
     if scaled.indifferent:
         return emit.convert(scaled.data, element)
@@ -107,8 +108,10 @@ def unscaled(rewriter: Rewriting, scaled: ScaledValue, *, element: str | None = 
     found = emit.scope.cache.get(key)
     if found is None:
         # Round once: widen, multiply, and narrow only at the end.
-        found = _rounded(rewriter, scaled) or _product(rewriter, scaled, wide) or _multiplied(rewriter, scaled, wide)
-        found = emit.convert(found, element)
+        found = _rounded(rewriter, scaled) if own in LARGEST else None
+        found = found or _product(rewriter, scaled, wide) or _multiplied(rewriter, scaled, wide)
+        if wide != element or own in LARGEST:
+            found = emit.convert(found, element)
         emit.scope.cache[key] = found
     return found
 
