@@ -62,7 +62,7 @@ def convert(r: OpRewrite) -> None:
                 r.set_operand(0, _rounding_to_more_than_zero(r, x, target))
         if target.element in LARGEST and r.info(0).is_float:
             data = r.emit.convert(r.operand(0), target.element)
-            if not x.indifferent:
+            if r.operand(0) == x.data:
                 note_rounded(r.rewriter, data, x)
             r.result(x.scale, x.moments, data=data, indifferent=x.indifferent)
             return r.erase()

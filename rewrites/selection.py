@@ -33,8 +33,7 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], *, filled: bool = Fal
             if number is None:
                 continue
             other = r.scaled(j)
-            beside = (is_far(r.info(i), number) and not _is_inner(r, number)) or _is_outer(r, number)
-            scale = mask(r, i, j, number) if beside else None
+            scale = mask(r, i, j, number) if _is_beside(r, i, number) else None
             aligned = constant_operand(r, i, j, number) if scale is None else None
             if aligned is not None:
                 r.because("constant")
@@ -128,18 +127,14 @@ def _mask_in_f64(r: OpRewrite, index: int, other: int, number: float) -> Scale:
     return scale
 
 
-# max(s x, c) = s max(x, c/s): whatever s is, the result has the size of s x where c bounds it from outside
-def _is_outer(r: OpRewrite, number: float) -> bool:
-    """Whether a constant is a bound that ordinary values stay within: at least -448, at most 448."""
-    if r.rewriter.paper or not math.isfinite(number):
-        return False
-    return number < 0 if r.name == "stablehlo.maximum" else number > 0 and r.name == "stablehlo.minimum"
-
-
-# max(s x, c) >= c for c > 0: the result is as large as c, which is no mask, however large it is
-def _is_inner(r: OpRewrite, number: float) -> bool:
-    """Whether a constant is a bound that the result reaches where values are small: at least 1e4, at most -1e4."""
-    return number > 0 if r.name == "stablehlo.maximum" else number < 0 and r.name == "stablehlo.minimum"
+# max(s x, c) = s max(x, c/s): the result has the size of s x where c bounds it from outside, as -448 does. From inside,
+# c > 0, it is at least as large as c, which is no mask however large it is.
+def _is_beside(r: OpRewrite, index: int, number: float) -> bool:
+    """Whether a constant takes the scale of the other member: a mask, or a bound that ordinary values stay within."""
+    far = is_far(r.info(index), number)
+    if r.name not in ("stablehlo.maximum", "stablehlo.minimum"):
+        return far
+    return (number < 0) == (r.name == "stablehlo.maximum") and (far or not r.rewriter.paper)
 
 
 # p ? s x : t y = m (p ? x s/m : y t/m)

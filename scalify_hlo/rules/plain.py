@@ -99,8 +99,7 @@ def unscaled_key(data: ir.Value, scale: Scale, element: str) -> tuple[Any, ...]:
 def unscaled(rewriter: Rewriting, scaled: ScaledValue, *, element: str | None = None) -> ir.Value:
     """data * scale, in `element` (by default wide enough: f32 for f16 and f8)."""
     emit = rewriter.emit
-    own = scaled.info.element
-    wide = wide_element(own)
+    wide = wide_element(scaled.info.element)
     element = element or wide
     if scaled.indifferent:
         return emit.convert(scaled.data, element)
@@ -108,10 +107,9 @@ def unscaled(rewriter: Rewriting, scaled: ScaledValue, *, element: str | None = 
     found = emit.scope.cache.get(key)
     if found is None:
         # Round once: widen, multiply, and narrow only at the end.
-        found = _rounded(rewriter, scaled) if own in LARGEST else None
+        found = _before_rounding(rewriter, scaled) if element in LARGEST else None
         found = found or _product(rewriter, scaled, wide) or _multiplied(rewriter, scaled, wide)
-        if wide != element or own in LARGEST:
-            found = emit.convert(found, element)
+        found = found if element == wide else emit.convert(found, element)
         emit.scope.cache[key] = found
     return found
 
@@ -134,13 +132,10 @@ def note_rounded(rewriter: Rewriting, data: ir.Value, x: ScaledValue) -> None:
 
 
 # round(s x), for s round(x) is another number where x leaves the range of the type, and s x does not
-def _rounded(rewriter: Rewriting, scaled: ScaledValue) -> ir.Value | None:
-    """The f8 value of what was converted to f8, rounded itself; None for what is not known to be converted."""
-    emit = rewriter.emit
-    x: ScaledValue | None = None if scaled.scale.is_one else emit.scope.cache.get(("rounded", scaled.data))
-    if x is None or x.scale != scaled.scale:
-        return None
-    return emit.convert(unscaled(rewriter, x), scaled.info.element)
+def _before_rounding(rewriter: Rewriting, scaled: ScaledValue) -> ir.Value | None:
+    """The value of what was converted to f8, before it was; None for what is not known to be converted."""
+    x: ScaledValue | None = rewriter.emit.scope.cache.get(("rounded", scaled.data))
+    return None if x is None or x.scale != scaled.scale else unscaled(rewriter, x)
 
 
 def note_product(rewriter: Rewriting, data: ir.Value, x: ScaledValue, y: ScaledValue) -> None:
