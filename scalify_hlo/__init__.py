@@ -45,6 +45,8 @@ _PUBLIC = {
     "dynamic_rescale": "scalify_hlo.frontend.rescaling",
     "get_data": "scalify_hlo.frontend.primitives",
     "get_data_and_scale": "scalify_hlo.frontend.primitives",
+    "pack_exported": "scalify_hlo.packed",
+    "pack_scales": "scalify_hlo.packed",
     "rebalance_scale": "scalify_hlo.frontend.primitives",
     "register_flax_serialization": "scalify_hlo.frontend.integrations",
     "rescale_state": "scalify_hlo.frontend.rescaling",
@@ -54,6 +56,7 @@ _PUBLIC = {
     "scalify_exported": "scalify_hlo.exported",
     "set_scaling": "scalify_hlo.frontend.primitives",
     "stop_scaling": "scalify_hlo.frontend.primitives",
+    "unpack_scales": "scalify_hlo.packed",
 }
 # Namespaces of the front end, loaded on first use likewise.
 _NAMESPACES = ("core", "health", "lax", "nn", "ops", "serving", "tree")

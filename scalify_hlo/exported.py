@@ -122,7 +122,7 @@ def scalify_exported(
         for each in (*after, *passes_for_devices(precision)):
             each.apply(module, notes)
         result_shapes = _paired_results(public_function(module), len(exported.ordered_effects), len(exported.out_avals))
-        artifact = stablehlo.serialize_portable_artifact(module, _version(), allow_other_dialects=True)
+        artifact = stablehlo.serialize_portable_artifact(module, artifact_version(), allow_other_dialects=True)
     scale_dtype = jnp.float8_e8m0fnu if options.scale_dtype == "e8m0" else np.float32
     inputs = [i in shapes for i in range(len(exported.in_avals))]
     results = [shape is not None for shape in result_shapes]
@@ -297,7 +297,7 @@ def _paired_results(main: Any, tokens: int, count: int) -> list[tuple[int, ...] 
     return shapes
 
 
-def _version() -> str:
+def artifact_version() -> str:
     """The StableHLO version that `jax.export` writes: readable by consumers up to four weeks old."""
     return stablehlo.get_version_from_compatibility_requirement(stablehlo.StablehloCompatibilityRequirement.WEEK_4)
 

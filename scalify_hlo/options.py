@@ -59,6 +59,9 @@ class ScalifyOptions:
     # Stamp the chosen rule, scale and its reason on every operation as `scalify.rule`, `scalify.scale` and
     # `scalify.reason` attributes.
     print_rules: bool = False
+    # Leave on every argument that is state the number of the result that replaces it, as `scalify.next`, for
+    # `--scalify-pack-scales` and for readers.
+    mark_state: bool = False
     # Leave a mark behind every scaled tensor, for `--scalify-instrument`. A marked tensor's data are kept where the
     # program itself would need its value only.
     mark_tensors: bool = False

@@ -32,7 +32,7 @@ from scalify_hlo.module.clips import write_as_clamps
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.size.affine import AffineForms
-from scalify_hlo.size.state import find_pairs, mark_state, unmark_state
+from scalify_hlo.size.state import find_pairs, mark_state, name_results, unmark_state
 from scalify_hlo.types import forget_types
 
 ModuleLike = TypeVar("ModuleLike", str, bytes, ir.Module)
@@ -121,9 +121,15 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         rewriter = Rewriter(function, options, table)
         add_scale_arguments(rewriter, selection, options)
         forms = None
-        if options.rules != "paper":
+        if options.rules != "paper" or options.mark_state:
             forms = AffineForms(FactFinder(table.called, numbers_only=True).number, table.called)
-            mark_state(forms, function, find_pairs(module, function, forms))
+            pairs = find_pairs(module, function, forms)
+            if options.mark_state:
+                name_results(function, pairs)
+            if options.rules == "paper":
+                forms = None
+            else:
+                mark_state(forms, function, pairs)
         terminator = rewriter.block(function.regions[0].blocks[0], forms)
         rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
         if options.mark_tensors:
@@ -146,7 +152,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         merge_factors(module)
         if has_layouts:
             unfold_layouts(module)
-        unmark_state(module, loops=survey.loops)
+        unmark_state(module, loops=survey.loops, named=options.mark_state)
         if mixed:
             unmark_wide(module)
         erase_dead(module)

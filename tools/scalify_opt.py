@@ -70,6 +70,9 @@ def _pipeline_text(flag: str) -> str:
 @click.option(
     "--pin-scales", metavar="FILE", default="", help="Build the scales that scalify-calibrate wrote into the module."
 )
+@click.option(
+    "--pack-scales", is_flag=True, help="Take the scales of all arguments as one vector, and return those of state so."
+)
 @click.option("--guard", is_flag=True, help="With --pin-scales: one more result counts values out of range.")
 @click.option(
     "--transpose-weights", is_flag=True, help="With --pin-scales: take weights transposed, as FP8 GEMMs read them."
@@ -96,6 +99,7 @@ def main(
     options: ScalifyOptions,
     precision: str | None,
     pin_scales: str,
+    pack_scales: bool,
     guard: bool,
     transpose_weights: bool,
     weights: tuple[str, ...],
@@ -117,14 +121,20 @@ def main(
         raise click.UsageError("--precision chooses the passes: it and a pipeline exclude each other")
     if pin_scales and (flags or pass_pipeline is not None):
         raise click.UsageError("--pin-scales adds a pass: in a pipeline, write scalify-pin-scales{file=FILE}")
+    if pack_scales and (flags or pass_pipeline is not None):
+        raise click.UsageError(
+            "--pack-scales adds a pass: in a pipeline, write scalify{mark-state=true} and, last, scalify-pack-scales"
+        )
+    if pack_scales and pin_scales:
+        raise click.UsageError("--pin-scales leaves no scales that --pack-scales could pack: give one of them")
     if guard and not pin_scales:
         raise click.UsageError("--guard counts what is beyond pinned scales: give --pin-scales=FILE as well")
     if transpose_weights and not pin_scales:
         raise click.UsageError("--transpose-weights is for modules with pinned scales: give --pin-scales=FILE as well")
     precision = with_weight_names(precision, weights)
     scalify = Scalify(**vars(options))
-    if precision is not None or pin_scales:
-        pipeline = precision_pipeline(precision, scalify, pin_scales, guard, transpose_weights)
+    if precision is not None or pin_scales or pack_scales:
+        pipeline = precision_pipeline(precision, scalify, pin_scales, guard, transpose_weights, pack_scales)
     else:
         text = ",".join(flags) if flags else pass_pipeline or _DEFAULT_PIPELINE
         pipeline = parse_pipeline(text, [scalify], "pass flags" if flags else "--pass-pipeline")

@@ -24,8 +24,9 @@ that differ in nothing but their operands once. So there all of them are results
 import math
 from collections.abc import Collection, Sequence
 
+from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import splat
+from scalify_hlo.module.constants import constant_behind, splat, splat_number
 from scalify_hlo.types import tensor_info
 
 # Fewer results are not worth two kernels, nor fewer scales of arguments the one that they are computed in.
@@ -91,6 +92,82 @@ def _reduced(scales: Sequence[ir.Value]) -> list[ir.Value]:
         larger = [ir.Operation.create("stablehlo.maximum", [scalar], pair).results[0] for pair in pairs]
         ir.Operation.create("stablehlo.return", [], larger)
     return list(op.results)
+
+
+def source_of(scale: ir.Value) -> ir.Value:
+    """The number that `packed` was given, of one that it gave; any other is its own."""
+    op = defining_op(scale)
+    if op is None:
+        return scale
+    if op.name == "stablehlo.reduce":
+        numbers = numbers_of_reduction(op)
+        return numbers[list(op.results).index(scale)] if numbers else scale
+    if op.name != "stablehlo.clamp" or not is_unbounded(op, op.operands[1]):
+        return scale
+    element = defining_op(op.operands[1])
+    slice_ = defining_op(element.operands[0]) if element is not None and element.name == "stablehlo.reshape" else None
+    place = None if slice_ is None else place_in_vector(slice_)
+    barrier = None if slice_ is None or place is None else defining_op(slice_.operands[0])
+    if barrier is None or barrier.name != "stablehlo.optimization_barrier":
+        return scale
+    numbers = numbers_of_vector(barrier)
+    return numbers[place or 0] if numbers else scale
+
+
+def numbers_of_reduction(reduction: ir.Operation) -> list[ir.Value]:
+    """The numbers whose maxima with minus infinity are the results of `reduced`; empty for any other reduction."""
+    count = len(reduction.results)
+    body = [op.operation.name for op in reduction.regions[0].blocks[0].operations]
+    if body != ["stablehlo.maximum"] * count + ["stablehlo.return"]:
+        return []
+    numbers = [_beside_infinity(operand) for operand in reduction.operands[:count]]
+    found = [number for number in numbers if number is not None]
+    return found if len(found) == count else []
+
+
+def _beside_infinity(operand: ir.Value) -> ir.Value | None:
+    """The number s of a vector (s, -inf); None if it is anything else."""
+    pad = defining_op(operand)
+    if pad is None or pad.name != "stablehlo.pad" or tensor_info(operand.type).shape != (2,):
+        return None
+    alone, padding = defining_op(pad.operands[0]), constant_behind(pad.operands[1])
+    if padding is None or splat_number(padding) != -math.inf or alone is None or alone.name != "stablehlo.reshape":
+        return None
+    return alone.operands[0] if is_packable(alone.operands[0]) else None
+
+
+def is_unbounded(clamp: ir.Operation, operand: ir.Value) -> bool:
+    """Whether a clamp is clamp(-inf, operand, inf)."""
+    least, value, most = clamp.operands
+    bounds = [constant_behind(bound) for bound in (least, most)]
+    numbers = [None if bound is None else splat_number(bound) for bound in bounds]
+    return value == operand and numbers == [-math.inf, math.inf]
+
+
+def numbers_of_vector(barrier: ir.Operation) -> list[ir.Value]:
+    """What a barrier's vector is put together from, if it is single f32 numbers."""
+    joined = defining_op(barrier.operands[0]) if len(barrier.operands) == 1 else None
+    return [] if joined is None or joined.name != "stablehlo.concatenate" else numbers_of_concatenation(joined)
+
+
+def numbers_of_concatenation(joined: ir.Operation) -> list[ir.Value]:
+    """What a vector is put together from, if it is single f32 numbers."""
+    members = [defining_op(each) for each in joined.operands]
+    if any(each is None or each.name != "stablehlo.reshape" for each in members):
+        return []
+    numbers = [each.operands[0] for each in members if each is not None]
+    return numbers if all(is_packable(each) for each in numbers) else []
+
+
+def place_in_vector(reader: ir.Operation) -> int | None:
+    """Which element of a vector a slice takes, if nothing but numbers of rank 0 is made of it."""
+    if reader.name != "stablehlo.slice":
+        return None
+    uses = [use.owner.operation for use in reader.results[0].uses]
+    if any(each.name != "stablehlo.reshape" or not is_packable(each.results[0]) for each in uses):
+        return None
+    start, limit = (list(ir.DenseI64ArrayAttr(reader.attributes[f"{end}_indices"])) for end in ("start", "limit"))
+    return start[0] if len(start) == 1 and limit[0] == start[0] + 1 else None
 
 
 def vector_of(scales: Sequence[ir.Value]) -> ir.Value:

@@ -15,8 +15,11 @@ from scalify_hlo.types import tensor_info
 # Attributes by which a module says itself which arguments are scaled, and which shape the scale of an argument or
 # result has; they override the options.
 SCALED, PLAIN, SCALE_SHAPE = "scalify.scaled", "scalify.plain", "scalify.scale_shape"
-# Of the data and the scale of a pair, in a rewritten function.
+# Of the data and the scale of a pair, in a rewritten function; and of a vector of scales (`scalify-pack-scales`).
 ROLE = "scalify.role"
+SCALES = "scales"
+# Of data whose scale is in that vector: which element it is.
+SCALE_ELEMENT = "scalify.scale_element"
 # The name of an argument or result, in text without locations.
 NAME = "scalify.name"
 # Of an argument that stands for a constant, from scalify-lift-weights to scalify-embed-weights: its value.
@@ -47,7 +50,7 @@ def argument_names(function: ir.Operation) -> list[str]:
             names.append(f"{names[-1]}.scale")
         else:
             names.append(f"arg{i - scales}")
-        scales += ROLE in own and ir.StringAttr(own[ROLE]).value == "scale"
+        scales += ROLE in own and ir.StringAttr(own[ROLE]).value in ("scale", SCALES)
     return names
 
 
@@ -59,7 +62,7 @@ def argument_shapes(function: ir.Operation) -> dict[str, list[int]]:
         for argument, name, own in zip(
             arguments, argument_names(function), attributes_of(function, "arg_attrs", len(arguments)), strict=True
         )
-        if not (ROLE in own and ir.StringAttr(own[ROLE]).value == "scale") and LIFTED not in own
+        if not (ROLE in own and ir.StringAttr(own[ROLE]).value in ("scale", SCALES)) and LIFTED not in own
     }
 
 

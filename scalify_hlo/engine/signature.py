@@ -4,7 +4,7 @@ Each scaled argument or result becomes two adjacent ones, data then scale, in th
 follow their data; the scale is replicated where the data are sharded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scalify_hlo.bindings import ir, sdy
 from scalify_hlo.emit.packed_scales import is_packable, packed
@@ -25,6 +25,7 @@ from scalify_hlo.module.manual import EVERYWHERE, GROUPS, collective_attributes
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.size.state import NEXT
 from scalify_hlo.types import tensor_info
 
 ALIASING = "tf.aliasing_output"
@@ -62,7 +63,8 @@ def _name(function: ir.Operation) -> str:
     return ir.StringAttr(function.attributes["sym_name"]).value
 
 
-def _set_attributes(function: ir.Operation, kind: str, attributes: Sequence[dict[str, ir.Attribute]]) -> None:
+def set_attributes(function: ir.Operation, kind: str, attributes: Sequence[dict[str, ir.Attribute]]) -> None:
+    """Give the arguments ("arg_attrs") or results ("res_attrs") of a function their attributes."""
     if any(attributes):
         function.attributes[kind] = ir.ArrayAttr.get([ir.DictAttr.get(dict(a)) for a in attributes])
     elif kind in function.attributes:
@@ -101,7 +103,7 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
         rewriter.define(data, ScaledValue(data, symbol))
     for _ in old:
         block.erase_argument(0)
-    _set_attributes(function, "arg_attrs", new_attributes)
+    set_attributes(function, "arg_attrs", new_attributes)
 
 
 def scale_arguments(function: ir.Operation) -> set[ir.Value]:
@@ -177,8 +179,8 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
         operands[i] = emit.convert(scale, element)
     replace_terminator(terminator, operands)
     retype(function)
-    _set_attributes(function, "res_attrs", new_attributes)
-    _move_aliases(function, moved)
+    set_attributes(function, "res_attrs", new_attributes)
+    move_aliases(function, moved)
 
 
 def _at_common_scales(rewriter: Rewriter, values: Sequence[ir.Value]) -> dict[int, ScaledValue]:
@@ -226,13 +228,17 @@ def plain_value(rewriter: Rewriter, scaled: ScaledValue) -> ir.Value:
     return unscaled(rewriter, scaled, element=scaled.info.element)
 
 
-def _move_aliases(function: ir.Operation, moved: dict[int, int]) -> None:
-    """Donation attributes name results by index; the results have moved."""
+def move_aliases(function: ir.Operation, moved: Mapping[int, int]) -> None:
+    """Attributes of arguments name results by index: have them name these where they are now.
+
+    moved: where a result was -> where it is.
+    """
     count = len(function.regions[0].blocks[0].arguments)
     attributes = attributes_of(function, "arg_attrs", count)
     i32 = ir.IntegerType.get_signless(32)
     for attribute in attributes:
-        if ALIASING in attribute:
-            index = ir.IntegerAttr(attribute[ALIASING]).value
-            attribute[ALIASING] = ir.IntegerAttr.get(i32, moved.get(index, index))
-    _set_attributes(function, "arg_attrs", attributes)
+        for name in (ALIASING, NEXT):
+            if name in attribute:
+                index = ir.IntegerAttr(attribute[name]).value
+                attribute[name] = ir.IntegerAttr.get(i32, moved.get(index, index))
+    set_attributes(function, "arg_attrs", attributes)

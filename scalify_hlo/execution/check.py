@@ -21,6 +21,7 @@ from scalify_hlo.execution.inputs import (
     spread_scales,
 )
 from scalify_hlo.execution.interpreter import interpret
+from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
 from scalify_hlo.execution.signature import (
@@ -31,6 +32,7 @@ from scalify_hlo.execution.signature import (
     entry_signature,
     pair_arguments,
 )
+from scalify_hlo.passes.pack_scales import unpack_scales
 
 Run = Callable[[Sequence[Array]], list[Array]]
 
@@ -63,6 +65,7 @@ def check_modules(
     for name in ("seed", "tolerance", "epsilons"):
         if not getattr(options, name) >= 0:
             raise ScalifyError(f"{name} is {getattr(options, name)}; it must not be negative")
+    rewritten = _in_pairs(rewritten)
     signature, rewritten_signature = entry_signature(original), entry_signature(rewritten)
     pairings = pair_arguments(signature, rewritten_signature, narrowed=coarsest > 0)
     notes: list[str] = []
@@ -97,6 +100,15 @@ def check_modules(
         Tolerance(options.tolerance, options.epsilons, coarsest),
     )
     return CheckReport(comparison, tuple(notes))
+
+
+def _in_pairs(rewritten: ir.Module) -> ir.Module:
+    """The module with its scales beside their data, where `scalify-pack-scales` made vectors of them."""
+    if all(spec.role != "scales" for spec in entry_signature(rewritten).arguments):
+        return rewritten
+    copy = clone(rewritten)
+    unpack_scales(copy)
+    return copy
 
 
 def _narrowed(

@@ -10,7 +10,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array, is_float
 
-Role = Literal["data", "scale", ""]
+Role = Literal["data", "scale", "scales", ""]
 
 SCALE_TYPES = ("f32", "f8E8M0FNU")
 
@@ -163,6 +163,8 @@ def _pair(
 def _pair_by_role(rewritten: Sequence[TensorSpec], what: str) -> tuple[Pairing, ...]:
     pairings: list[Pairing] = []
     for i, spec in enumerate(rewritten):
+        if spec.role == "scales":
+            raise ScalifyError(f"{what} {i} is a vector of scales: give the program without scalify-pack-scales")
         if spec.role == "scale":
             if not pairings or pairings[-1] != Pairing(i - 1, None) or rewritten[i - 1].role != "data":
                 raise ScalifyError(f'{what} {i} has scalify.role = "scale" but does not follow one with role "data"')
@@ -223,8 +225,9 @@ def _spec(type_: ir.Type, name: str, attributes: Any, function: Any) -> TensorSp
     if element_type not in NUMPY_DTYPES:
         raise ScalifyError(Diagnostic(f"{name} has type {type_}, whose elements NumPy cannot hold", where))
     role = _string(attributes, "scalify.role")
-    if role not in ("", "data", "scale"):
-        raise ScalifyError(Diagnostic(f'{name} has scalify.role = "{role}"; it must be "data" or "scale"', where))
+    if role not in ("", "data", "scale", "scales"):
+        wanted = '"data", "scale" or "scales"'
+        raise ScalifyError(Diagnostic(f'{name} has scalify.role = "{role}"; it must be {wanted}', where))
     return TensorSpec(name, tuple(type_.shape), element_type, role)
 
 

@@ -16,6 +16,7 @@ from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.normal_form import NormalForm
+from scalify_hlo.passes.pack_scales import PackScales
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.samples import Samples
@@ -40,6 +41,7 @@ __all__ = [
     "LiftWeights",
     "NarrowGathers",
     "NormalForm",
+    "PackScales",
     "PartialSums",
     "Pass",
     "PinScales",
@@ -70,6 +72,7 @@ PASSES: dict[str, type[Pass]] = {
         FP8Results,
         Samples,
         HoldSums,
+        PackScales,
         FoldScales,
         WidenDots,
         CPUScales,

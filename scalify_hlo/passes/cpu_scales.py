@@ -15,16 +15,24 @@ The front end and the execution tools run the pass where they compile for XLA:CP
 """
 
 import dataclasses
-import math
 from collections.abc import Iterable
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.outlining import leaving, outline
-from scalify_hlo.emit.packed_scales import FEWEST, FEWEST_ARGUMENTS, is_packable, reduced
+from scalify_hlo.emit.packed_scales import (
+    FEWEST,
+    FEWEST_ARGUMENTS,
+    is_unbounded,
+    numbers_of_concatenation,
+    numbers_of_reduction,
+    numbers_of_vector,
+    place_in_vector,
+    reduced,
+)
+from scalify_hlo.engine.selection import ROLE, SCALES, attributes_of
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes.base import Pass
@@ -57,29 +65,66 @@ class CPUScales(Pass):
         changed = [_apart(op, together=not self.calls) for op in vectors]
         if self.calls:
             changed += [_unreduced(op) for op in operations if op.name == "stablehlo.reduce"]
-        if any(changed):
+        functions = [op.operation for op in module.body.operations if any(len(r.blocks) for r in op.operation.regions)]
+        if any(changed) or any(_vectors(function) for function in functions):
             erase_dead(module)
-            for function in list(module.body.operations) if self.calls else ():
-                if any(len(region.blocks) for region in function.operation.regions):  # no declaration
-                    _call(module, function.operation)
+            for function in functions if self.calls else ():
+                _call(module, function)
 
 
 def _call(module: ir.Module, function: ir.Operation) -> None:
     """Move the arithmetic of rank-0 values in a function's body into functions that it calls."""
     block = function.regions[0].blocks[0]
-    numbers = [op.operation for op in block.operations if _is_arithmetic(op.operation)]
-    known: set[ir.Value] = {argument for argument in block.arguments if tensor_info(argument.type).rank == 0}
+    joining = _joining(terminator(block))
+    vectors = _vectors(function)
+    known: set[ir.Value] = {argument for argument in block.arguments if tensor_info(argument.type).rank == 0} | vectors
+    numbers: list[ir.Operation] = []
     first: list[ir.Operation] = []
-    for op in numbers:
-        if all(operand in known or _is_constant(operand) for operand in op.operands):
+    for operation in block.operations:
+        op = operation.operation
+        taken = bool(vectors) and _takes_element(op, vectors)
+        if not taken and not _is_arithmetic(op) and op not in joining:
+            continue
+        numbers.append(op)
+        if all(operand in known or _is_constant(operand) for operand in op.operands) and op not in joining:
             known.add(op.results[0])
             first.append(op)
     last = _only_leaving(op for op in numbers if op.results[0] not in known)
-    if len(leaving(last)) >= FEWEST:
+    if len(leaving(last)) >= FEWEST or not joining.isdisjoint(last):
         _outline(module, "leaving_scales", last, terminator(block))
     if len(leaving(first)) >= FEWEST_ARGUMENTS:
         moved = set(first)
         _outline(module, "scales", first, next(op.operation for op in block.operations if op.operation not in moved))
+
+
+def _vectors(function: ir.Operation) -> set[ir.Value]:
+    """The arguments of a function that are vectors of scales."""
+    arguments = list(function.regions[0].blocks[0].arguments)
+    attributes = attributes_of(function, "arg_attrs", len(arguments))
+    return {
+        argument
+        for argument, own in zip(arguments, attributes, strict=True)
+        if ROLE in own and ir.StringAttr(own[ROLE]).value == SCALES
+    }
+
+
+def _takes_element(op: ir.Operation, vectors: set[ir.Value]) -> bool:
+    """Whether an operation is part of what takes a number out of a vector of scales: a slice, or the reshape of one."""
+    if op.name == "stablehlo.reshape":
+        slice_ = defining_op(op.operands[0])
+        return slice_ is not None and slice_.name == "stablehlo.slice" and slice_.operands[0] in vectors
+    return op.name == "stablehlo.slice" and op.operands[0] in vectors and place_in_vector(op) is not None
+
+
+def _joining(last: ir.Operation) -> set[ir.Operation]:
+    """What puts returned vectors of numbers together: concatenations, and the reshapes of their operands."""
+    found: set[ir.Operation] = set()
+    for returned in last.operands:
+        joined = defining_op(returned)
+        if joined is not None and joined.name == "stablehlo.concatenate" and numbers_of_concatenation(joined):
+            found.add(joined)
+            found.update(each.owner.operation for each in joined.operands)
+    return found
 
 
 def _outline(module: ir.Module, name: str, operations: list[ir.Operation], before: ir.Operation) -> None:
@@ -118,9 +163,9 @@ def _apart(barrier: ir.Operation, *, together: bool) -> bool:
 
     together: by results of one reduction of them.
     """
-    numbers = _numbers(barrier)
+    numbers = numbers_of_vector(barrier)
     readers = [use.owner.operation for use in barrier.results[0].uses] if numbers else []
-    places = [_place(reader) for reader in readers]
+    places = [place_in_vector(reader) for reader in readers]
     if not numbers or None in places:
         return False
     with ir.InsertionPoint(barrier), barrier.location:
@@ -134,59 +179,13 @@ def _apart(barrier: ir.Operation, *, together: bool) -> bool:
 
 def _unreduced(reduction: ir.Operation) -> bool:
     """Replace the results of a reduction of numbers beside minus infinities by the numbers; False if it is no such."""
-    count = len(reduction.results)
-    body = [op.operation.name for op in reduction.regions[0].blocks[0].operations]
-    numbers = [_beside_infinity(operand) for operand in reduction.operands[:count]]
-    found = [number for number in numbers if number is not None]
-    if body != ["stablehlo.maximum"] * count + ["stablehlo.return"] or len(found) < count:
-        return False
-    for result, number in zip(reduction.results, found, strict=True):
+    found = numbers_of_reduction(reduction)
+    for result, number in zip(reduction.results, found, strict=False):
         result.replace_all_uses_with(number)
-    return True
-
-
-def _beside_infinity(operand: ir.Value) -> ir.Value | None:
-    """The number s of a vector (s, -inf); None if it is anything else."""
-    pad = defining_op(operand)
-    if pad is None or pad.name != "stablehlo.pad" or tensor_info(operand.type).shape != (2,):
-        return None
-    alone, padding = defining_op(pad.operands[0]), constant_behind(pad.operands[1])
-    if padding is None or splat_number(padding) != -math.inf or alone is None or alone.name != "stablehlo.reshape":
-        return None
-    return alone.operands[0] if is_packable(alone.operands[0]) else None
+    return bool(found)
 
 
 def _same(element: ir.Value) -> list[ir.Value]:
     """An element of a vector, and what is that number itself: clamp(-inf, x, inf) = x, which only XLA:GPU needs."""
     clamps = [use.owner.operation for use in element.uses]
-    return [*(op.results[0] for op in clamps if op.name == "stablehlo.clamp" and _is_unbounded(op, element)), element]
-
-
-def _is_unbounded(clamp: ir.Operation, operand: ir.Value) -> bool:
-    least, value, most = clamp.operands
-    bounds = [constant_behind(bound) for bound in (least, most)]
-    numbers = [None if bound is None else splat_number(bound) for bound in bounds]
-    return value == operand and numbers == [-math.inf, math.inf]
-
-
-def _numbers(barrier: ir.Operation) -> list[ir.Value]:
-    """What a barrier's vector is put together from, if it is single f32 numbers."""
-    joined = defining_op(barrier.operands[0]) if len(barrier.operands) == 1 else None
-    if joined is None or joined.name != "stablehlo.concatenate":
-        return []
-    members = [defining_op(each) for each in joined.operands]
-    if any(each is None or each.name != "stablehlo.reshape" for each in members):
-        return []
-    numbers = [each.operands[0] for each in members if each is not None]
-    return numbers if all(is_packable(each) for each in numbers) else []
-
-
-def _place(reader: ir.Operation) -> int | None:
-    """Which element of a vector a slice takes, if nothing but numbers of rank 0 is made of it."""
-    if reader.name != "stablehlo.slice":
-        return None
-    uses = [use.owner.operation for use in reader.results[0].uses]
-    if any(each.name != "stablehlo.reshape" or not is_packable(each.results[0]) for each in uses):
-        return None
-    start, limit = (list(ir.DenseI64ArrayAttr(reader.attributes[f"{end}_indices"])) for end in ("start", "limit"))
-    return start[0] if len(start) == 1 and limit[0] == start[0] + 1 else None
+    return [*(op.results[0] for op in clamps if op.name == "stablehlo.clamp" and is_unbounded(op, element)), element]

@@ -23,7 +23,7 @@ import numpy as np
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import NAME, argument_names, argument_shapes, attributes_of
-from scalify_hlo.engine.signature import ALIASING, ROLE, public_function
+from scalify_hlo.engine.signature import ROLE, move_aliases, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.scales_file import ScalesFile, read_scales, split_scales
@@ -32,6 +32,7 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fold_scales import fold_scales
 from scalify_hlo.passes.guard import add_guard
+from scalify_hlo.passes.pack_scales import unpack_scales
 from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.passes.store_caches import store_argument, store_cache
 from scalify_hlo.passes.store_weights import FACTORS
@@ -71,6 +72,7 @@ def pin_scales(module: ir.Module, scales: ScalesFile, where: str = "scales") -> 
     """Pin the arguments of `module`, rewritten, to `scales`; how many there were. Raises ScalifyError."""
     with module.context, ir.Location.unknown(module.context):
         inline_functions(module)
+        unpack_scales(module)
         main = public_function(module)
         scales = scales.of(argument_shapes(main))
         count = _pin_arguments(main, scales.arguments, where)
@@ -220,7 +222,7 @@ def _pin_results(main: ir.Operation, scales: Mapping[str, Array], where: str) ->
     main.attributes["function_type"] = ir.TypeAttr.get(type_)
     if "res_attrs" in main.attributes:
         main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
-    _move_aliases(main, moved)
+    move_aliases(main, moved)
 
 
 def _pin_caches(module: ir.Module, main: ir.Operation, file: ScalesFile, where: str) -> None:
@@ -282,16 +284,6 @@ def _result_names(attributes: list[dict[str, ir.Attribute]]) -> list[str]:
         names.append(result_name(own, i - scales))
         scales += _role(own) == "scale"
     return names
-
-
-def _move_aliases(main: ir.Operation, moved: Mapping[int, int]) -> None:
-    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
-    i32 = ir.IntegerType.get_signless(32)
-    for attribute in attributes:
-        if ALIASING in attribute:
-            index = ir.IntegerAttr(attribute[ALIASING]).value
-            attribute[ALIASING] = ir.IntegerAttr.get(i32, moved.get(index, index))
-    main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------

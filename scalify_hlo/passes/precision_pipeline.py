@@ -18,6 +18,7 @@ from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.option_text import parse_options
+from scalify_hlo.passes.pack_scales import PackScales
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.pipeline import Pipeline
@@ -104,11 +105,13 @@ def precision_pipeline(
     pin_scales: str = "",
     guard: bool = False,
     transpose_weights: bool = False,
+    pack_scales: bool = False,
 ) -> Pipeline:
     """`scalify` with the passes of a precision, if any, around it. Raises ScalifyError as `passes_around_scalify`.
 
     pin_scales: a file of scales, which the module is specialised to at the end; "" for none. guard: with a result that
-    counts what is beyond them. transpose_weights: take matrices as FP8 products read them.
+    counts what is beyond them. transpose_weights: take matrices as FP8 products read them. pack_scales: take and return
+    the scales of state as one vector.
     """
     before, after = passes_around_scalify(precision, pinned=bool(pin_scales)) if precision is not None else ((), ())
     serving = passes_for_serving(precision) if precision is not None else ()
@@ -133,6 +136,8 @@ def precision_pipeline(
     last = passes_for_devices(precision)
     if pin_scales:  # factors are constants then, which stop no library call from adding what is added to its product
         last = tuple(each for each in last if not isinstance(each, HoldSums))
+    if pack_scales:
+        options, last = dataclasses.replace(options, mark_state=True), (*last, PackScales())
     return Pipeline((*lifting, *before, Scalify(**vars(options)), *after, *serving, *last))
 
 
