@@ -1,27 +1,31 @@
 """What rewriting costs on XLA:CPU: `python -m benchmarks.cpu_cost`.
 
 Ten programs of the zoo beside the repository, every third of its programs for one device (none where it is absent),
-before and after they are rewritten in f32: compilation and one execution, kernels, instructions. Both times are CPU
-seconds of all threads, which another process on the machine changes less than what a clock says, and medians; the two
-programs run in turns. Compilation of the rewritten program is XLA's, as for the original; the rewrite itself is
-`benchmarks.gpt2_scaling`'s subject.
+before and after they are rewritten in f32, and with their scales packed (`scalify-opt --pack-scales`): compilation and
+one execution, kernels, instructions. Both times are CPU seconds of all threads, which another process on the machine
+changes less than what a clock says, and medians; the programs run in turns. Compilation of the rewritten program is
+XLA's, as for the original; the rewrite itself is `benchmarks.gpt2_scaling`'s subject.
 """
 
 import importlib.util
 import pathlib
 import statistics
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import click
+import numpy as np
 
 from benchmarks.gpu_cost import ZOO
 from benchmarks.records import RESULTS, environment, read_json, write_json
 from scalify_hlo import rewrite_module
 from scalify_hlo.execution import xla
+from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.inputs import rewritten_arguments, split_scales
 from scalify_hlo.execution.modules import as_module, to_bytecode
-from scalify_hlo.execution.signature import pair_arguments
+from scalify_hlo.execution.signature import Signature, pair_arguments
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 
 OUT = RESULTS / "cpu_cost.json"
 COUNT = 10
@@ -44,9 +48,12 @@ def programs(zoo: pathlib.Path = ZOO) -> list[Any]:
 
 
 def measured(program: Any, compilations: int) -> dict[str, dict[str, float]]:
-    """CPU seconds and counts of a program, original and rewritten."""
+    """CPU seconds and counts of a program, original, rewritten, and rewritten with its scales packed."""
     texts = {"original": to_bytecode(as_module(program.mlir_text()))}
     texts["rewritten"] = rewrite_module(texts["original"])
+    packed = as_module(texts["original"])
+    precision_pipeline(None, pack_scales=True).run(packed, [])
+    texts["packed"] = to_bytecode(packed)
     compiled: dict[str, xla.Executable] = {}
     compile_seconds: dict[str, list[float]] = {name: [] for name in texts}
     for _ in range(compilations):
@@ -58,10 +65,11 @@ def measured(program: Any, compilations: int) -> dict[str, dict[str, float]]:
     plain, scaled = compiled["original"].signature, compiled["rewritten"].signature
     splits = split_scales(arguments["original"])
     arguments["rewritten"] = rewritten_arguments(splits, pair_arguments(plain, scaled), scaled)
+    arguments["packed"] = packed_arguments(arguments["rewritten"], scaled)
     steps: dict[str, list[float]] = {name: [] for name in texts}
     for name, executable in compiled.items():
         executable.seconds_per_call(arguments[name], 2)  # warm-up
-    while sum(map(sum, steps.values())) < 2 * _ENOUGH and len(steps["original"]) < _MOST:
+    while sum(map(sum, steps.values())) < len(texts) * _ENOUGH and len(steps["original"]) < _MOST:
         for name, executable in compiled.items():
             steps[name] += executable.seconds_per_call(arguments[name], 1, clock=time.process_time)
     return {
@@ -76,27 +84,36 @@ def measured(program: Any, compilations: int) -> dict[str, dict[str, float]]:
     }
 
 
-def ratios(row: dict[str, dict[str, float]]) -> dict[str, float]:
+def packed_arguments(arrays: Sequence[Array], signature: Signature) -> list[Array]:
+    """What a program with packed scales takes, from what it takes in pairs (whose scales have rank 0)."""
+    roles = [spec.role for spec in signature.arguments]
+    data = [array for array, role in zip(arrays, roles, strict=True) if role != "scale"]
+    return [*data, np.stack([array for array, role in zip(arrays, roles, strict=True) if role == "scale"])]
+
+
+def ratios(row: dict[str, dict[str, float]], form: str) -> dict[str, float]:
     """Rewritten over original: the quantities of TARGETS."""
     names = {"compile": "compile_cpu_seconds", "step": "step_cpu_seconds"}
-    return {key: row["rewritten"][name] / row["original"][name] for key, name in names.items()}
+    return {key: row[form][name] / row["original"][name] for key, name in names.items()}
 
 
 def table(rows: dict[str, dict[str, dict[str, float]]]) -> str:
     """The measurements as a Markdown table, medians and worst ratios in the last lines."""
-    lines = ["| program | compile s | rewritten | ratio | step ms | rewritten | ratio | kernels |"]
+    lines = ["| program | compile s | rewritten | packed | step ms | rewritten | packed | kernels, rewritten, packed |"]
     lines.append(f"|---|{'--:|' * 7}")
+    forms = ("rewritten", "packed")
     for name, row in rows.items():
-        before, after = row["original"], row["rewritten"]
         cells = [name]
-        for key, scale in (("compile_cpu_seconds", 1), ("step_cpu_seconds", 1e3)):
-            cells += [f"{scale * each[key]:.2f}" for each in (before, after)]
-            cells.append(f"{after[key] / before[key]:.2f}")
-        cells.append(f"{before['kernels']} -> {after['kernels']}")
+        for key, scale, quantity in (("compile_cpu_seconds", 1, "compile"), ("step_cpu_seconds", 1e3, "step")):
+            cells.append(f"{scale * row['original'][key]:.2f}")
+            cells += [f"{ratios(row, form)[quantity]:.2f}" for form in forms]
+        cells.append(" -> ".join(str(row[form]["kernels"]) for form in ("original", *forms)))
         lines.append(f"| {' | '.join(cells)} |")
     for kind, of in (("median", statistics.median), ("worst", max)) if rows else ():
-        compile_, step = (of(ratios(row)[key] for row in rows.values()) for key in TARGETS)
-        lines.append(f"| **{kind}** | | | {compile_:.2f} | | | {step:.2f} | |")
+        cells = [f"**{kind}**"]
+        for key in TARGETS:
+            cells += ["", *(f"{of(ratios(row, form)[key] for row in rows.values()):.2f}" for form in forms)]
+        lines.append(f"| {' | '.join([*cells, ''])} |")
     return "\n".join(lines)
 
 

@@ -3,7 +3,8 @@
 Whole training steps, those of `benchmarks.models` and ten of the zoo beside the repository (the first ten in the
 alphabet; none where it is absent), before and after they are rewritten: kernels, bytes, temporary memory, compile time
 and a roofline estimate of the step, all from XLA's own compiler without the GPU. f32 and bf16 are compared with the
-original in the same type, fp16 and fp8 with the original in bf16. Counts are exact; compile times are those of one run.
+original in the same type, fp16 and fp8 with the original in bf16. `--presets fp8+packed` packs scales
+(`scalify-opt --pack-scales`). Counts are exact; compile times are those of one run.
 """
 
 import dataclasses
@@ -35,6 +36,8 @@ LAYERS = {"gpt2": 2, "llama": 2, "resnet": 4, "lstm": 1, "vit": 2}
 PRESETS = ("f32", "bf16", "fp16", "fp8")
 # Which original each preset is compared with.
 BASELINES = {"f32": "f32", "bf16": "bf16", "fp16": "bf16", "fp8": "bf16"}
+# Behind a preset: `scalify-opt --pack-scales`.
+PACKED = "+packed"
 QUANTITIES = ("kernels", "scalar_kernels", "copies", "bytes_accessed", "temporary", "fp8_gemms", "compile_cpu_seconds")
 
 
@@ -80,14 +83,25 @@ def row(cost: Cost) -> dict[str, float | str]:
     return kept
 
 
+def baseline(preset: str) -> str:
+    """The type of the original that a preset is compared with."""
+    return BASELINES[preset.removesuffix(PACKED)]
+
+
+def pipeline_of(preset: str) -> Pipeline:
+    """The passes of a preset, with its scales packed where it ends with PACKED."""
+    precision = preset.removesuffix(PACKED)
+    return precision_pipeline(None if precision == "f32" else precision, pack_scales=preset.endswith(PACKED))
+
+
 def table(rows: dict[str, dict[str, dict[str, float | str]]]) -> str:
     """Ratios to the original: kernels, bytes, temporary memory, compile time, and the estimated step."""
     names = ("kernels", "bytes_accessed", "temporary", "compile_cpu_seconds", "step_us")
     lines = ["| program | preset | kernels | bytes | temp | compile | step |", "|---|---|--:|--:|--:|--:|--:|"]
     ratios: dict[str, list[list[float]]] = {}
     for program, found in rows.items():
-        for preset, base in BASELINES.items():
-            after, before = found.get(preset), found.get(f"original {base}")
+        for preset in (each + form for each in BASELINES for form in ("", PACKED)):
+            after, before = found.get(preset), found.get(f"original {baseline(preset)}")
             if after is None or before is None:
                 continue
             if "refused" in after or "refused" in before:
@@ -120,8 +134,8 @@ def main(target: str, only: str, presets: str, zoo: pathlib.Path, out: pathlib.P
             continue
         found = rows.setdefault(name, {})
         pipelines: dict[str, Pipeline | None] = {"original f32": None, "original bf16": Pipeline((Cast("bf16"),))}
-        pipelines = {k: p for k, p in pipelines.items() if any(k.endswith(BASELINES[each]) for each in chosen)}
-        pipelines |= {preset: precision_pipeline(None if preset == "f32" else preset) for preset in chosen}
+        pipelines = {k: p for k, p in pipelines.items() if any(k.endswith(baseline(each)) for each in chosen)}
+        pipelines |= {preset: pipeline_of(preset) for preset in chosen}
         missing = {key: pipeline for key, pipeline in pipelines.items() if key not in found}
         text = text_of() if missing else ""
         for key, pipeline in missing.items():

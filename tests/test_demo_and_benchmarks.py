@@ -64,10 +64,10 @@ def test_cpu_benchmark_measures_a_program_before_and_after() -> None:
             return [np.ones(4, np.float32), np.float32(3)]
 
     row = cpu_cost.measured(Program(), compilations=1)
-    assert set(row) == {"original", "rewritten"} and all(
+    assert set(row) == {"original", "rewritten", "packed"} and all(
         number > 0 for each in row.values() for number in each.values()
     )
-    assert set(cpu_cost.ratios(row)) == set(cpu_cost.TARGETS)
+    assert set(cpu_cost.ratios(row, "packed")) == set(cpu_cost.TARGETS)
     assert cpu_cost.table({"sum": row}).count("\n") == 4
 
 

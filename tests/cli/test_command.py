@@ -141,6 +141,16 @@ def test_names_of_weights_need_a_precision(opt: Run):
     assert "give --precision as well" in opt("--weights=params*", stdin=PROGRAM).error_line()
 
 
+def test_packed_scales(opt: Run):
+    """What a program with them takes and returns: tests/passes/test_pack_scales.py."""
+    assert 'scalify.role = "scales"' in opt("--pack-scales", stdin=PROGRAM).text
+    assert 'scalify.role = "scales"' in opt("--pack-scales", "--precision=fp16", stdin=PROGRAM).text
+    assert opt("--mark-state", stdin=PROGRAM).output == opt(stdin=PROGRAM).output  # no state
+    assert "--pin-scales leaves no scales" in opt("--pack-scales", "--pin-scales=x.json", stdin=PROGRAM).error_line()
+    for pipeline in ("--scalify", "--pass-pipeline=builtin.module(scalify)"):
+        assert "--pack-scales adds a pass" in opt("--pack-scales", pipeline, stdin=PROGRAM).error_line()
+
+
 def test_a_guard_needs_scales_to_guard(opt: Run):
     """What it does with them: tests/passes/test_guard.py."""
     assert "give --pin-scales=FILE as well" in opt("--guard", stdin=PROGRAM).error_line()

@@ -112,6 +112,7 @@ VALUES = {
     "on-unsupported": "unscale",
     "slack": "0.5",
     "print-rules": "true",
+    "mark-state": "true",
     "mark-tensors": "true",
     "vector-scales": "false",
 }
