@@ -31,6 +31,7 @@ _OF_VALUES = {
     "mhlo.sharding": _TEXT,
     "scalify.next": _NUMBER,
     "scalify.role": _TEXT,
+    "scalify.scale_element": _NUMBER,
     "scalify.scale_shape": _NUMBERS,
     "tf.aliasing_output": _NUMBER,
 }

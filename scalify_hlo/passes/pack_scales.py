@@ -13,7 +13,7 @@ from donation, and from `scalify.next`, which `scalify{mark-state=true}` leaves 
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import terminator
@@ -27,12 +27,13 @@ from scalify_hlo.engine.signature import (
     scale_attributes,
     set_attributes,
 )
-from scalify_hlo.errors import Diagnostic
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.constants import splat
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.function_types import replace_terminator, retype
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.size.state import NEXT
+from scalify_hlo.types import tensor_info
 
 _INFO = "jax.result_info"
 
@@ -150,8 +151,7 @@ def _pack_results(function: ir.Operation, layout: Layout, own: list[ir.Value]) -
         attributes[scale - 1][SCALE_ELEMENT] = ir.IntegerAttr.get(i32, element)
     with ir.InsertionPoint(last), last.location:
         scales = [
-            source_of(old[layout.next_scales[i]]) if i in layout.next_scales else own[i]
-            for i in range(layout.length)
+            source_of(old[layout.next_scales[i]]) if i in layout.next_scales else own[i] for i in range(layout.length)
         ]
         following = vector_of(scales)
         others = [i for i in kept if role_of(attributes[i]) == "scale" and is_packable(old[i])]
@@ -173,7 +173,10 @@ def _of_vector(data: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
 
 
 def unpack_scales(module: ir.Module) -> None:
-    """The inverse of `pack_scales`, in place: pairs of data and scale. Other modules stay as they are."""
+    """The inverse of `pack_scales`, in place: pairs of data and scale. Other modules stay as they are.
+
+    Raises ScalifyError for vectors and elements that do not fit each other.
+    """
     with module.context, ir.Location.unknown(module.context):
         function = public_function(module)
         block = function.regions[0].blocks[0]
@@ -182,6 +185,9 @@ def unpack_scales(module: ir.Module) -> None:
         places = [i for i, own in enumerate(attributes) if role_of(own) == SCALES]
         if not places:
             return
+        last = terminator(block)
+        _check(function, "argument", list(old), attributes)
+        _check(function, "result", list(last.operands), attributes_of(function, "res_attrs", len(last.operands)))
         scalar = ir.RankedTensorType.get([], ir.RankedTensorType(old[places[0]].type).element_type)
         scales: dict[int, ir.Value] = {}
         new_attributes: list[dict[str, ir.Attribute]] = []
@@ -202,6 +208,28 @@ def unpack_scales(module: ir.Module) -> None:
         set_attributes(function, "arg_attrs", new_attributes)
         _unpack_results(function)
         retype(function)
+
+
+def _check(
+    function: ir.Operation, what: str, values: Sequence[ir.Value], attributes: Sequence[Mapping[str, ir.Attribute]]
+) -> None:
+    """Raise ScalifyError unless each element that attributes name is one of one vector, and none is named twice."""
+    where = describe_location(function.location)
+    vectors = [i for i, own in enumerate(attributes) if role_of(own) == SCALES]
+    named = {i: own[SCALE_ELEMENT] for i, own in enumerate(attributes) if SCALE_ELEMENT in own}
+    if len(vectors) != 1 and (vectors or named):
+        message = f'scales of {what}s are elements of one vector, which has scalify.role = "scales": here are'
+        raise ScalifyError(Diagnostic(f"{message} {len(vectors)}", where))
+    info = tensor_info(values[vectors[0]].type) if vectors else None
+    if info is not None and (info.element != "f32" or info.rank != 1 or not info.is_static):
+        raise ScalifyError(Diagnostic(f"{what} {vectors[0]}, a vector of scales, is no tensor<n x f32>", where))
+    seen: set[int] = set()
+    for i, attribute in named.items():
+        element = ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else -1
+        if info is None or not 0 <= element < info.shape[0] or element in seen:
+            message = f"{what} {i} has {SCALE_ELEMENT} = {attribute}: it must name an element of the vector of its own"
+            raise ScalifyError(Diagnostic(message, where))
+        seen.add(element)
 
 
 def _unpack_results(function: ir.Operation) -> None:

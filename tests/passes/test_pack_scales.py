@@ -137,6 +137,24 @@ def test_the_vector_is_on_all_devices() -> None:
         assert 'scalify.role = "scales"' in vector
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("scalify.scale_element = 1 : i32", "scalify.scale_element = 7 : i32", "must name an element of the vector"),
+        ("scalify.scale_element = 1 : i32", "scalify.scale_element = 0 : i32", "must name an element of the vector"),
+        ("scalify.scale_element = 1 : i32", 'scalify.scale_element = "a"', "must name an element of the vector"),
+        ('tensor<2x4xf32> {scalify.role = "data", scalify.scale_element = 2 : i32}',
+         'tensor<2x4xf32> {scalify.role = "scales"}', "elements of one vector.*: here are 2"),
+    ],
+)  # fmt: skip
+def test_attributes_that_do_not_fit(old: str, new: str, message: str) -> None:
+    text = str(rewritten(STEP, pack=True))
+    assert old in text
+    module = ir.Module.parse(text.replace(old, new, 1), context=make_context())
+    with pytest.raises(ScalifyError, match=message):
+        unpack_scales(module)
+
+
 def test_pinning_takes_packed_programs() -> None:
     module = rewritten(FORWARD, pack=True)
     pin_scales(module, ScalesFile(arguments={"arg0": np.float32(2.0), "arg1": np.float32(4.0)}))
