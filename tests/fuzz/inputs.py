@@ -48,7 +48,15 @@ _OPTIONS = (
     "result-scales=shaped", "scale-dims=all=0", "slack=0", "scaled-types=f16,bf16,f8E4M3FN", "print-rules=true",
     "mark-tensors=true",
 )  # fmt: skip
-_PASSES = ("scalify-fp8-dots", "scalify-instrument", "scalify-auto-rescale", "cse", "canonicalize", "inline")
+_PASSES = (
+    "scalify-fp8-dots",
+    "scalify-pack-scales",
+    "scalify-instrument",
+    "scalify-auto-rescale",
+    "cse",
+    "canonicalize",
+    "inline",
+)
 
 
 def corpus() -> Corpus:

@@ -25,6 +25,7 @@ from scalify_hlo.execution.inputs import rewritten_arguments, split_scales, spre
 from scalify_hlo.execution.interpreter import InterpreterError, interpret
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
 from scalify_hlo.execution.signature import entry_signature, pair_arguments
+from scalify_hlo.passes.pack_scales import unpack_scales
 from scalify_hlo.passes.pipeline import parse_pipeline
 from scalify_hlo.types import FLOAT_RANGE
 from tests.fuzz.jax_programs import Program
@@ -48,7 +49,14 @@ class Case:
 
     @property
     def pipeline(self) -> str:
-        return f"scalify{{{self.options}}}" if self.options else "scalify"
+        options = f"{self.options} mark-state=true".strip() if self.is_packed else self.options
+        scalify = f"scalify{{{options}}}" if options else "scalify"
+        return f"{scalify},scalify-pack-scales" if self.is_packed else scalify
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether scales go through a vector and back: those of every fifth program."""
+        return self.seed % 5 == 0
 
 
 def options_of(program: Program, rng: random.Random) -> str:
@@ -91,6 +99,8 @@ def _judge(text: str, arrays: Sequence[Array], case: Case) -> str:
     original = ir.Module.parse(text, context=make_context())
     rewritten = ir.Module.parse(text, context=original.context)
     parse_pipeline(case.pipeline).run(rewritten, [])
+    if case.is_packed:
+        unpack_scales(rewritten)
     with rewritten.context:
         rewritten.operation.verify()
         again = rewritten.operation.get_asm(enable_debug_info=False)
