@@ -9,6 +9,7 @@ state, batch = unpack_scales((state, batch), scales, like)
 
 # jax and numpy are annotated in part only.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
@@ -23,13 +24,12 @@ import numpy as np
 from jax.export import Exported
 
 from scalify_hlo.bindings import ir, make_context, stablehlo
-from scalify_hlo.engine.selection import attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.exported import ScaledExported, artifact_version
 from scalify_hlo.frontend.scaled_array import ScaledArray, is_scaled
 from scalify_hlo.frontend.state_pairs import state_pairs
-from scalify_hlo.passes.pack_scales import Layout, role_of
+from scalify_hlo.passes.pack_scales import Layout, roles_of
 from scalify_hlo.passes.pack_scales import pack_scales as pack_module
 
 
@@ -71,16 +71,65 @@ def _is_packable(leaf: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _Side:
-    """The arguments or results of an Exported, packed.
+    """The arguments or results of an Exported over pairs.
 
-    flat: of each leaf of the packed tree, where it was among the flat values.
-    scales: element of the vector -> where the scale was among the flat values.
-    tree: the packed tree.
+    tree: of flat indices, pairs ScaledArrays, or tuples if the file was made so.
+    scales: flat indices of scales.
+    avals: of the flat values.
     """
 
+    tree: Any
+    scales: set[int]
+    avals: Sequence[Any]
+
+    def flatten(self) -> tuple[list[Any], Any]:
+        """Leaves, of which a pair is one, and the structure that they are in."""
+        return jax.tree.flatten(self.tree, is_leaf=lambda node: is_scaled(node) or self._ends(node) is not None)
+
+    def pair(self, leaf: Any) -> tuple[int, int] | None:
+        """Where the data and the scale of a leaf are, if it is a pair with one f32 number for a scale."""
+        ends = (leaf.data, leaf.scale) if is_scaled(leaf) else self._ends(leaf)
+        fits = ends is not None and self.avals[ends[1]].shape == () and self.avals[ends[1]].dtype == np.float32
+        return ends if fits else None
+
+    def type(self, leaf: Any) -> Any:
+        """What has to be equal of a leaf of state before and after a step."""
+        pair = self.pair(leaf)
+        avals = [self.avals[i] for i in ([pair[0]] if pair else jax.tree.leaves(leaf))]
+        return pair is not None, *((aval.shape, aval.dtype) for aval in avals)
+
+    def packed(self, elements: dict[int, int]) -> _Packed:
+        """The side without the scales of some leaves. elements: of these leaves, of the vector."""
+        leaves, structure = self.flatten()
+        kept: list[Any] = []
+        scales: dict[int, int] = {}
+        for place, leaf in enumerate(leaves):
+            pair = self.pair(leaf)
+            if place in elements and pair is not None:
+                scales[elements[place]] = pair[1]
+                leaf = pair[0]
+            kept.append(leaf)
+        tree = structure.unflatten(kept)
+        return _Packed(tree, jax.tree.leaves(tree), scales)
+
+    def _ends(self, node: Any) -> tuple[int, int] | None:
+        """Where the data and the scale of a tuple are."""
+        if type(node) is not tuple or len(node) != 2 or not all(isinstance(end, int) for end in node):
+            return None
+        return (node[0], node[1]) if node[1] in self.scales and node[0] == node[1] - 1 else None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Packed:
+    """A side without the scales that are in the vector.
+
+    flat: of each leaf of `tree`, where it was among the flat values.
+    scales: element of the vector -> where the scale was among the flat values.
+    """
+
+    tree: Any
     flat: list[int]
     scales: dict[int, int]
-    tree: Any
 
 
 def pack_exported(exported: Exported) -> Exported:
@@ -90,96 +139,71 @@ def pack_exported(exported: Exported) -> Exported:
     makes both of the arguments). A function of which a subtree of results is like one of arguments, as a training
     step's state is, returns `(results, scales')`: `scales'`, of as many elements, are the scales of the next call. An
     argument that nothing replaces keeps its own. Results that replace no argument, and scales that are no single f32
-    number, stay ScaledArrays.
+    number, stay ScaledArrays, or tuples.
 
-    Raises ScalifyError for an Exported without ScaledArrays (`container="tuple"` too), and one with keyword arguments.
+    Raises ScalifyError for an Exported without pairs, and one with keyword arguments.
     """
     args, kwargs = jax.tree.unflatten(exported.in_tree, list(range(len(exported.in_avals))))
     if kwargs:
         raise ScalifyError(f"pack_exported({exported.fun_name}): give the function positional arguments only")
-    leaves, _ = jax.tree.flatten(args, is_leaf=is_scaled)
-    places = [i for i, leaf in enumerate(leaves) if _is_number(leaf, exported.in_avals)]
-    if not any(leaves[place].scale in exported.module_kept_var_idx for place in places):
-        raise ScalifyError(
-            f"pack_exported({exported.fun_name}): it uses no ScaledArray with a scale of rank 0: nothing to pack"
-        )
-    elements = {place: element for element, place in enumerate(places)}
-    inputs = _side(args, elements)
-    results = jax.tree.unflatten(exported.out_tree, list(range(len(exported.out_avals))))
-    outputs = _side(results, _replaced(args, results, elements, exported))
     with make_context() as context, ir.Location.unknown():
         module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
         tokens = len(exported.ordered_effects)
         leading = (len(exported.platforms) > 1) + tokens
         kept = {flat: leading + place for place, flat in enumerate(exported.module_kept_var_idx)}
-        taken = {kept[flat]: element for element, flat in inputs.scales.items() if flat in kept}
-        following = {element: tokens + flat for element, flat in outputs.scales.items()}
-        _check_roles(exported, module, taken)
-        pack_module(module, Layout(taken, following, len(places)))
+        roles, result_roles = roles_of(public_function(module))
+        inputs = _Side(args, {flat for flat, i in kept.items() if roles[i] == "scale"}, exported.in_avals)
+        results = jax.tree.unflatten(exported.out_tree, list(range(len(exported.out_avals))))
+        scales = {i for i in range(len(exported.out_avals)) if result_roles[tokens + i] == "scale"}
+        outputs = _Side(results, scales, exported.out_avals)
+        if not any(inputs.pair(leaf) for leaf in inputs.flatten()[0]) or not inputs.scales:
+            message = "no input that it uses is a pair with a scale of rank 0: nothing to pack"
+            raise ScalifyError(f"pack_exported({exported.fun_name}): {message}")
+        elements, replaced = _elements(inputs, outputs)
+        taken, returned = inputs.packed(elements), outputs.packed(replaced)
+        places = {kept[flat]: element for element, flat in taken.scales.items() if flat in kept}
+        following = {element: tokens + flat for element, flat in returned.scales.items()}
+        pack_module(module, Layout(places, following, len(elements)))
         artifact = stablehlo.serialize_portable_artifact(module, artifact_version(), allow_other_dialects=True)
-    vector = jax.core.ShapedArray((len(places),), np.float32)
-    returns = bool(following)
-    result_tree = jax.tree.structure((outputs.tree, 0)) if returns else jax.tree.structure(outputs.tree)
-    kept_data = [place for place, flat in enumerate(inputs.flat) if flat in kept]
+    return _with_vector(exported, artifact, taken, returned)
+
+
+def _elements(inputs: _Side, outputs: _Side) -> tuple[dict[int, int], dict[int, int]]:
+    """The elements of the vector: of leaves of the arguments, and of the leaves of results that replace these."""
+    leaves, tree = inputs.flatten()
+    pairs = [place for place, leaf in enumerate(leaves) if inputs.pair(leaf)]
+    elements = {place: element for element, place in enumerate(pairs)}
+    new_leaves, new_tree = outputs.flatten()
+    types = [inputs.type(leaf) for leaf in leaves], [outputs.type(leaf) for leaf in new_leaves]
+    state = state_pairs(tree, types[0], new_tree, types[1])
+    numbers = {place for place, leaf in enumerate(new_leaves) if outputs.pair(leaf)}
+    return elements, {new: elements[old] for new, old in state.items() if new in numbers and old in elements}
+
+
+def _with_vector(exported: Exported, artifact: bytes, taken: _Packed, returned: _Packed) -> Exported:
+    """The Exported with another module inside, which takes a vector of scales last, and perhaps returns one last."""
+    vector = jax.core.ShapedArray((len(taken.scales),), np.float32)
+    sharding = exported._in_named_shardings[taken.scales[0]]  # of a scale: replicated
 
     def of_inputs(values: Sequence[Any], last: Any) -> tuple[Any, ...]:
-        return (*(values[i] for i in inputs.flat), last)
+        return (*(values[i] for i in taken.flat), last)
 
     def of_results(values: Sequence[Any], last: Any) -> tuple[Any, ...]:
-        chosen = [values[i] for i in outputs.flat]
-        return (*chosen, last) if returns else tuple(chosen)
+        return (*(values[i] for i in returned.flat), *([last] if returned.scales else []))
 
-    named_in, named_out = (getattr(exported, f"_{side}_named_shardings") for side in ("in", "out"))
+    kept = [place for place, flat in enumerate(taken.flat) if flat in exported.module_kept_var_idx]
     changes: dict[str, Any] = {
         "mlir_module_serialized": artifact,
-        "in_tree": jax.tree.structure(((*inputs.tree, 0), {})),
-        "out_tree": result_tree,
+        "in_tree": jax.tree.structure(((*taken.tree, 0), {})),
+        "out_tree": jax.tree.structure((returned.tree, 0) if returned.scales else returned.tree),
         "in_avals": of_inputs(exported.in_avals, vector),
         "out_avals": of_results(exported.out_avals, vector),
-        "_in_named_shardings": of_inputs(named_in, named_in[inputs.scales[0]]),
-        "_out_named_shardings": of_results(named_out, named_in[inputs.scales[0]]),
+        "_in_named_shardings": of_inputs(exported._in_named_shardings, sharding),
+        "_out_named_shardings": of_results(exported._out_named_shardings, sharding),
         "in_shardings_hlo": of_inputs(exported.in_shardings_hlo, None),
         "out_shardings_hlo": of_results(exported.out_shardings_hlo, None),
-        "module_kept_var_idx": (*kept_data, len(inputs.flat)),
+        "module_kept_var_idx": (*kept, len(taken.flat)),
         "_get_vjp": None,
     }
     fields = {field.name: getattr(exported, field.name) for field in dataclasses.fields(exported)}
     return ScaledExported(**{**fields, **changes})
-
-
-def _is_number(leaf: Any, avals: Sequence[Any]) -> bool:
-    """Whether a leaf of a tree of flat indices is a ScaledArray with one f32 number for a scale."""
-    return is_scaled(leaf) and avals[leaf.scale].shape == () and avals[leaf.scale].dtype == np.float32
-
-
-def _side(tree: Any, elements: dict[int, int]) -> _Side:
-    """What is left of a tree of flat indices. elements: of leaves that are pairs, of the vector."""
-    leaves, structure = jax.tree.flatten(tree, is_leaf=is_scaled)
-    packed = [leaf.data if place in elements else leaf for place, leaf in enumerate(leaves)]
-    scales = {element: leaves[place].scale for place, element in elements.items()}
-    tree = structure.unflatten(packed)
-    return _Side(jax.tree.leaves(tree), scales, tree)
-
-
-def _replaced(args: Any, results: Any, elements: dict[int, int], exported: Exported) -> dict[int, int]:
-    """The leaves of results that replace an argument with an element of the vector -> that element."""
-    sides = [(args, exported.in_avals), (results, exported.out_avals)]
-    flat = [jax.tree.flatten(tree, is_leaf=is_scaled) for tree, _ in sides]
-    types = [[_type(leaf, avals) for leaf in leaves] for (leaves, _), (_, avals) in zip(flat, sides, strict=True)]
-    pairs = state_pairs(flat[0][1], types[0], flat[1][1], types[1])
-    numbers = {i for i, leaf in enumerate(flat[1][0]) if _is_number(leaf, exported.out_avals)}
-    return {result: elements[place] for result, place in pairs.items() if result in numbers and place in elements}
-
-
-def _type(leaf: Any, avals: Sequence[Any]) -> Any:
-    """What has to be equal of a leaf of state before and after a step."""
-    aval = avals[leaf.data if is_scaled(leaf) else leaf]
-    return is_scaled(leaf), aval.shape, aval.dtype
-
-
-def _check_roles(exported: Exported, module: ir.Module, scales: dict[int, int]) -> None:
-    """Raise ScalifyError unless the module takes scales where the trees say so."""
-    main = public_function(module)
-    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
-    if any(role_of(attributes[place]) != "scale" for place in scales):
-        raise ScalifyError(f"pack_exported({exported.fun_name}): not an Exported of scalify_exported")

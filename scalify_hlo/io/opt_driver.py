@@ -19,6 +19,7 @@ from scalify_hlo.io.serialization import (
     to_bytecode,
 )
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
+from scalify_hlo.passes.pack_scales import PackScales
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.pipeline import Instrumentation, Pipeline
 from scalify_hlo.passes.scalify import Scalify
@@ -125,6 +126,7 @@ class OptDriver:
         parse(program, make_context())  # a damaged module is told of with its location
         exported = load_exported(program)
         from scalify_hlo.exported import scalify_exported
+        from scalify_hlo.packed import pack_exported
 
         if any(isinstance(element, PinScales) for element in self.pipeline.elements):
             from scalify_hlo.serving.exported import pinned
@@ -136,6 +138,8 @@ class OptDriver:
             if isinstance(element, Scalify):
                 # Tuples: `jax` alone is enough to load the file.
                 exported = scalify_exported(exported, element.args, element, container="tuple", remarks=remarks)
+            elif isinstance(element, PackScales):
+                exported = pack_exported(exported)
             else:
                 exported = self._run_inside(exported, Pipeline((element,)), program.name, remarks)
         if self.settings.target:

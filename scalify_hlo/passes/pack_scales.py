@@ -101,6 +101,14 @@ def pack_scales(module: ir.Module, layout: Layout) -> None:
         erase_dead(module)
 
 
+def roles_of(function: ir.Operation) -> tuple[list[str], list[str]]:
+    """`scalify.role` of each argument and of each result of a function."""
+    block = function.regions[0].blocks[0]
+    arguments = attributes_of(function, "arg_attrs", len(block.arguments))
+    results = attributes_of(function, "res_attrs", len(terminator(block).operands))
+    return [role_of(own) for own in arguments], [role_of(own) for own in results]
+
+
 def role_of(attributes: Mapping[str, ir.Attribute]) -> str:
     """`scalify.role` of an argument or result; empty where there is none."""
     return ir.StringAttr(attributes[ROLE]).value if ROLE in attributes else ""

@@ -93,6 +93,15 @@ def test_same_file_with_options(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["constants", "donation", "symbolic"])
+def test_same_packed_file(name, tmp_path):
+    ours = sc.pack_exported(sc.scalify_exported(case(name), container="tuple"))
+    theirs = by_command(case(name), tmp_path, "--pack-scales")
+    assert export.deserialize(ours.serialize()).mlir_module() == theirs.mlir_module()
+    assert 'scalify.role = "scales"' in theirs.mlir_module()
+    assert "scalify.next" not in theirs.mlir_module()
+
+
+@pytest.mark.parametrize("name", ["constants", "donation", "symbolic"])
 def test_value(name):
     """What the file computes is what the function computes."""
     arguments = (X,) if name == "constants" else (W, X)
