@@ -81,6 +81,33 @@ def test_export_for_a_mesh():
     """)
 
 
+def test_packed_scales_are_on_all_devices():
+    run("""
+    def step(state, x, y):
+        def loss(w):
+            return jnp.mean((jnp.tanh(x @ w["in"]) @ w["out"] - y) ** 2)
+        value, gradients = jax.value_and_grad(loss)(state["w"])
+        moments = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, state["m"], gradients)
+        return {"w": jax.tree.map(lambda w, m: w - 0.1 * m, state["w"], moments), "m": moments}, value
+
+    by_row = NamedSharding(mesh, P("i"))
+    weights = {"in": np.ones((8, 16), np.float32), "out": np.ones((16, 4), np.float32)}
+    state = jax.device_put({"w": weights, "m": jax.tree.map(np.zeros_like, weights)}, by_row)
+    batch = jax.device_put((np.ones((8, 8), np.float32), np.ones((8, 4), np.float32)), by_row)
+    scaled = sc.scalify_exported(jax.export.export(jax.jit(step))(state, *batch))
+    packed = jax.export.deserialize(sc.pack_exported(scaled).serialize())
+    pairs = sc.as_scaled_array((state, *batch))
+    (state, *data), scales = sc.pack_scales(pairs)
+    want, batch = pairs[0], pairs[1:]
+    for _ in range(2):
+        want, loss = jax.jit(scaled.call)(want, *batch)
+        (state, same), scales = jax.jit(packed.call)(state, *data, scales)
+        np.testing.assert_array_equal(np.asarray(same), np.asarray(loss))
+    assert scales.sharding.is_fully_replicated and len(scales.sharding.device_set) == 4
+    assert state["w"]["in"].sharding.is_equivalent_to(by_row, 2)
+    """)
+
+
 @pytest.mark.parametrize("precision", ["fp16", "fp8"])
 def test_explicit_sharding_mode(precision):
     """JAX puts a sharding constraint behind every operation: the step is the one without a mesh."""
