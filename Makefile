@@ -40,15 +40,18 @@ nightly: $(INSTALLED) ## Sweeps that are too long for every change, with a new s
 	SCALIFY_PROPERTY_EXAMPLES=5000 $(BIN)/python -m pytest -n auto tests/test_properties.py tests/test_shaped_scale_properties.py
 	SCALIFY_CONFORMANCE=all $(BIN)/python -m pytest tests/test_conformance.py
 
+# What lint and docs need besides, each installed once.
+$(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[test,$*]'
+	@touch $@
+
 .PHONY: lint
-lint: $(INSTALLED) ## Check style and types
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+lint: $(VENV)/.lint ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: docs
-docs: $(INSTALLED) ## Build the documentation site in docs/_build
-	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
+docs: $(VENV)/.docs ## Build the documentation site in docs/_build
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
 .PHONY: dist
