@@ -22,7 +22,7 @@ from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
-from .carried_values import is_from_outside, leaves, only_multiplied, running_bound
+from .carried_values import entering, is_from_outside, leaves, only_multiplied, running_bound
 from .selection import least_mask_scale, masked
 
 # Of how many iterations the scales are followed until they settle: what settles later is multiplied in each.
@@ -91,7 +91,7 @@ class _Loop:
         if assumed.kind == "plain":
             return None
         rewriter = self.r.rewriter
-        value = self.r.inputs[index] or rewriter.as_scaled(self.r.op.operands[index])
+        value = self.r.inputs[index] or entering(self.r, index)
         if assumed.kind == "invariant":
             return value if assumed.start is None else self._started(index, value, assumed)
         if value.indifferent:
