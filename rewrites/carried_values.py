@@ -58,7 +58,7 @@ def running_bound(r: OpRewrite, index: int) -> float | None:
 
 # m <- max(m, x) + y from a far c: c is in no value that is read, and its size says nothing of theirs
 def entering(r: OpRewrite, index: int) -> ScaledValue:
-    """A plain value as it enters a loop: at scale 1 where it is a far bound, as other masks, else split as constants are.
+    """A plain value as it enters a loop: a far bound at scale 1, as other masks, others split as constants are.
 
     A running bound of a narrow type is brought to the scale of what it meets, if that is known (`running_bound`).
     """
