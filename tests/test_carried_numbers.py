@@ -22,10 +22,7 @@ def _loss(w: jax.Array, x: jax.Array) -> jax.Array:
     return jnp.mean((jnp.tanh(x @ w) - jnp.sin(2 * x)) ** 2)
 
 
-def _adapted() -> tuple[Any, Step]:
-    """D-Adaptation: e <- max(e, n / |g|_1) with averages n and g of e times something."""
-    optimizer = contrib.dadapt_adamw(1.0)
-
+def _by(optimizer: Any) -> tuple[Any, Step]:
     def step(state: Any, x: jax.Array) -> tuple[Any, jax.Array]:
         loss, gradient = jax.value_and_grad(_loss)(state[0], x)
         update, rest = optimizer.update(gradient, state[1], state[0])
@@ -54,7 +51,10 @@ def _by_products(state: Any, x: jax.Array) -> tuple[Any, jax.Array]:
 
 
 PROGRAMS: dict[str, tuple[Any, Step]] = {
-    "adapted": _adapted(),
+    # e <- max(e, n / |g|_1) with averages n and g of e times something
+    "D-Adaptation": _by(contrib.dadapt_adamw(1.0)),
+    # six step sizes s <- (m + max(r, 0)) / sqrt(v), r <- b r + h s
+    "Mechanic": _by(contrib.mechanize(optax.adam(1.0))),
     "by curvature": ((WEIGHT, np.full_like(WEIGHT, 1e-4), np.zeros_like(WEIGHT), np.float32(1e-3)), _by_curvature),
     "by products": ((WEIGHT, np.float32(1e-3)), _by_products),
 }

@@ -6,6 +6,7 @@ follow their data; the scale is replicated where the data are sharded.
 
 from collections.abc import Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir, sdy
 from scalify_hlo.emit.growth import sources
 from scalify_hlo.emit.packed_scales import is_packable, packed
@@ -24,10 +25,10 @@ from scalify_hlo.module.carriers import constrain, sharding_of
 from scalify_hlo.module.function_types import is_private, replace_terminator, retype
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, collective_attributes
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.rules.plain import at_own_size
+from scalify_hlo.rules.shapes import at_own_size
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import TensorInfo, tensor_info
 
 ALIASING = "tf.aliasing_output"
 
@@ -154,7 +155,7 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
         moved[i] = len(operands)
         info = tensor_info(value.type)
         scaled = common.get(i) or rewriter.scaled.get(value)
-        if scaled is not None and _is_made_of_numbers(rewriter, scaled):
+        if scaled is not None and value not in rewriter.state_sums and _is_made_of_numbers(rewriter, scaled):
             scaled = at_own_size(rewriter, scaled)
         shape = scale_shape(f"result {i}", value, attribute, where, errors)
         attribute = {k: v for k, v in attribute.items() if k != SCALE_SHAPE}
@@ -187,18 +188,23 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
 
 # e <- max(e, n / |g|_1) with averages n and g of e times something: e's scale would be a multiple of e's in each step
 def _is_made_of_numbers(rewriter: Rewriter, scaled: ScaledValue) -> bool:
-    """Whether a result is a number, in a type of wide range, the scale of which is computed from those of numbers.
+    """Whether a result is a few numbers, of wide range, the scale of which is computed from those of a few numbers.
 
-    A number that steps carry may enter its own scale, as a step size does that is told by what it has led to. To
-    measure it costs nothing.
+    Numbers that steps carry may enter their own scales, as step sizes do that are told by what they have led to. To
+    measure them costs nothing.
     """
     info, scale = scaled.info, scaled.scale
-    if info.rank or info.is_narrow or info.is_complex or rewriter.paper or scaled.indifferent or scale.is_constant:
+    wide = not info.is_narrow and not info.is_complex and not rewriter.paper
+    if not wide or not _are_few(info) or scaled.indifferent or scale.is_constant or scale.shape:
         return False
     arguments = rewriter.function.regions[0].blocks[0].arguments
-    numbers = [rewriter.scaled[a].scale for a in arguments if a in rewriter.scaled and not tensor_info(a.type).rank]
-    symbols = {each.factors[0][0] for each in numbers if each.factors}
-    return scale not in numbers and not symbols.isdisjoint(sources(rewriter.emit, scale))
+    few = [rewriter.scaled[a].scale for a in arguments if a in rewriter.scaled and _are_few(tensor_info(a.type))]
+    symbols = {each.factors[0][0] for each in few if each.factors}
+    return scale not in few and not symbols.isdisjoint(sources(rewriter.emit, scale))
+
+
+def _are_few(info: TensorInfo) -> bool:
+    return info.is_static and info.size <= budget.FEW_NUMBERS
 
 
 def _at_common_scales(rewriter: Rewriter, values: Sequence[ir.Value]) -> dict[int, ScaledValue]:

@@ -83,21 +83,6 @@ def split_scalar(rewriter: Rewriting, value: ir.Value) -> ScaledValue | None:
     return ScaledValue(data, scale, Moments(infinite=True))
 
 
-def at_own_size(rewriter: Rewriting, scaled: ScaledValue) -> ScaledValue:
-    """A number, of rank 0, at the power of two that it is nearest to; zero, infinities and NaN at scale 1."""
-    emit = rewriter.emit
-    value = unscaled(rewriter, scaled, element=scaled.info.element)
-    wide = emit.convert(value, "f32")
-    size = emit.op("abs", wide.type, wide)
-    one = emit.scale_value(ONE)
-    size = emit.where_less(size, emit.scale_value(SMALLEST), one, size)
-    size = emit.where_less(emit.scale_value(Scale(126)), size, one, size)
-    power = emit.rounded_power_of_two(size)
-    scale = emit.as_scale(power, positive=True)
-    data = emit.convert(emit.op("divide", wide.type, wide, power), scaled.info.element)
-    return ScaledValue(data, scale)
-
-
 def wide_element(element: str) -> str:
     """The element type in which an unscaled value of `element` cannot overflow when its scale is a f32.
 
