@@ -32,7 +32,7 @@ def _by(optimizer: Any) -> tuple[Any, Step]:
 
 
 def _by_curvature(state: Any, x: jax.Array) -> tuple[Any, jax.Array]:
-    """Barzilai and Borwein's step size: |d|^2 / d y of the last step d, which it was a factor of, and what it changed."""
+    """Barzilai and Borwein's step size: |d|^2 / d y of the last step d, a multiple of it, and what that changed."""
     w, moved, before, rate = state
     loss, gradient = jax.value_and_grad(_loss)(w, x)
     curvature = jnp.abs(jnp.vdot(moved, gradient - before)) + 1e-6 * jnp.vdot(moved, moved) / rate

@@ -28,6 +28,7 @@ from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rules.shapes import at_own_size
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.size.state import PAIRS
 from scalify_hlo.types import TensorInfo, tensor_info
 
 ALIASING = "tf.aliasing_output"
@@ -188,14 +189,21 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
 
 # e <- max(e, n / |g|_1) with averages n and g of e times something: e's scale would be a multiple of e's in each step
 def _is_made_of_numbers(rewriter: Rewriter, scaled: ScaledValue) -> bool:
-    """Whether a result is a few numbers, of wide range, the scale of which is computed from those of a few numbers.
+    """Whether a step's result is few numbers, of wide range, the scale of which is computed from those of few numbers.
 
     Numbers that steps carry may enter their own scales, as step sizes do that are told by what they have led to. To
     measure them costs nothing.
     """
     info, scale = scaled.info, scaled.scale
-    wide = not info.is_narrow and not info.is_complex and not rewriter.paper
-    if not wide or not _are_few(info) or scaled.indifferent or scale.is_constant or scale.shape:
+    wide = not info.is_narrow and not info.is_complex
+    if (
+        PAIRS not in rewriter.function.attributes
+        or not wide
+        or not _are_few(info)
+        or scaled.indifferent
+        or scale.is_constant
+        or scale.shape
+    ):
         return False
     arguments = rewriter.function.regions[0].blocks[0].arguments
     few = [rewriter.scaled[a].scale for a in arguments if a in rewriter.scaled and _are_few(tensor_info(a.type))]
