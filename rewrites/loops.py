@@ -53,16 +53,17 @@ class Carried:
       scale="carried; held where an iteration only multiplies it", shaped=True)  # fmt: skip
 def while_(r: OpRewrite) -> None:
     state = [Carried("plain" if x is None else "invariant") for x in r.inputs]
-    started = False
+    looked = 0
     for _ in range(5 * len(state) + 5):
         loop = _Loop(r, state)
         following = loop.rewrite()
-        starts = {} if started or following != state else loop.starts() | loop.settling()
+        starts: dict[int, Carried] = {}
+        while following == state and not starts and looked < 2:
+            starts = loop.settling() if looked else loop.starts()  # at what state starts, what is made of it settles
+            looked += 1
         if following == state and not starts:
-            loop.accept()
-            return
+            return loop.accept()
         loop.discard()
-        started = started or following == state
         state = [starts.get(i, x) for i, x in enumerate(following)]
     raise UnsupportedError("the scales carried by this loop do not settle")
 
