@@ -205,7 +205,11 @@ def _is_made_of_numbers(rewriter: Rewriter, scaled: ScaledValue) -> bool:
         or scale.shape
     ):
         return False
-    arguments = rewriter.function.regions[0].blocks[0].arguments
+    function = rewriter.function
+    arguments = function.regions[0].blocks[0].arguments
+    pairs = ir.DenseI64ArrayAttr(function.attributes[PAIRS]) if PAIRS in function.attributes else ()
+    if all(_are_few(tensor_info(arguments[i].type)) for i in list(pairs)[::2]):
+        return False  # weights, besides the numbers, make it a step
     few = [rewriter.scaled[a].scale for a in arguments if a in rewriter.scaled and _are_few(tensor_info(a.type))]
     symbols = {each.factors[0][0] for each in few if each.factors}
     return scale not in few and not symbols.isdisjoint(sources(rewriter.emit, scale))
