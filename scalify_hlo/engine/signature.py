@@ -156,7 +156,7 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
         moved[i] = len(operands)
         info = tensor_info(value.type)
         scaled = common.get(i) or rewriter.scaled.get(value)
-        if scaled is not None and value not in rewriter.state_sums and _is_made_of_numbers(rewriter, scaled):
+        if scaled is not None and _is_made_of_numbers(rewriter, i, scaled):
             scaled = at_own_size(rewriter, scaled)
         shape = scale_shape(f"result {i}", value, attribute, where, errors)
         attribute = {k: v for k, v in attribute.items() if k != SCALE_SHAPE}
@@ -188,27 +188,21 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
 
 
 # e <- max(e, n / |g|_1) with averages n and g of e times something: e's scale would be a multiple of e's in each step
-def _is_made_of_numbers(rewriter: Rewriter, scaled: ScaledValue) -> bool:
+def _is_made_of_numbers(rewriter: Rewriter, result: int, scaled: ScaledValue) -> bool:
     """Whether a step's result is few numbers, of wide range, the scale of which is computed from those of few numbers.
 
     Numbers that steps carry may enter their own scales, as step sizes do that are told by what they have led to. To
-    measure them costs nothing.
+    measure them costs nothing. State that is known to hold, or to be averaged, does not: it has laws of its own.
     """
     info, scale = scaled.info, scaled.scale
-    wide = not info.is_narrow and not info.is_complex
-    if (
-        PAIRS not in rewriter.function.attributes
-        or not wide
-        or not _are_few(info)
-        or scaled.indifferent
-        or scale.is_constant
-        or scale.shape
-    ):
+    if not _are_few(info) or info.is_narrow or info.is_complex:
+        return False
+    if scaled.indifferent or scale.is_constant or scale.shape:
         return False
     function = rewriter.function
     arguments = function.regions[0].blocks[0].arguments
-    pairs = ir.DenseI64ArrayAttr(function.attributes[PAIRS]) if PAIRS in function.attributes else ()
-    if all(_are_few(tensor_info(arguments[i].type)) for i in list(pairs)[::2]):
+    pairs = list(ir.DenseI64ArrayAttr(function.attributes[PAIRS])) if PAIRS in function.attributes else []
+    if result in pairs[1::2] or all(_are_few(tensor_info(arguments[i].type)) for i in pairs[::2]):
         return False  # weights, besides the numbers, make it a step
     few = [rewriter.scaled[a].scale for a in arguments if a in rewriter.scaled and _are_few(tensor_info(a.type))]
     symbols = {each.factors[0][0] for each in few if each.factors}
