@@ -7,10 +7,15 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.values import ScaledValue
+from scalify_hlo.scale import ONE
 
 from .selection import is_far
 
 _MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE) | {"stablehlo.convert", "stablehlo.negate"}
+# In a sum with a bound the bound is all that counts.
+_TERMS = _MOVES | {f"stablehlo.{name}" for name in ("add", "subtract", "concatenate", "pad", "select", "abs")}
+_CHOICES = {"stablehlo.maximum", "stablehlo.minimum", "stablehlo.compare"}
 _HANDED_ON = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.broadcast_in_dim")
 
 
@@ -49,6 +54,41 @@ def running_bound(r: OpRewrite, index: int) -> float | None:
     users = [use.owner.operation for use in body.arguments[index].uses]
     only = all(user == returned or _is_forgotten(user) for user in users)
     return number if only and returned in users else None
+
+
+# m <- max(m, x) + y from a far c: c is in no value that is read, and its size says nothing of theirs
+def entering(r: OpRewrite, index: int) -> ScaledValue:
+    """A plain value as it enters a loop: a far bound at scale 1, as other masks, others split as constants are.
+
+    A running bound of a narrow type is brought to the scale of what it meets, if that is known (`running_bound`).
+    """
+    value = r.op.operands[index]
+    number = r.splat(index)
+    far = number is not None and math.isfinite(number) and is_far(r.info(index), number)
+    if far and not r.rewriter.paper and not r.info(index).is_narrow and _is_chosen_from(r, index):
+        return ScaledValue(value, ONE)
+    return r.rewriter.as_scaled(value)
+
+
+def _is_chosen_from(r: OpRewrite, index: int) -> bool:
+    """Whether an iteration takes what is larger, or smaller, of a carried value, or what is added to it, and others."""
+    pending: list[ir.Value] = [r.op.regions[1].blocks[0].arguments[index]]
+    seen: set[ir.Value] = set()
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for use in value.uses:
+            op = use.owner.operation
+            others = [operand for operand in op.operands if operand != value]
+            if op.name in _CHOICES and others and all(constant_behind(other) is None for other in others):
+                return True
+            if op.name == "stablehlo.reduce" and _CHOICES & {each.name for each in op.regions[0].blocks[0].operations}:
+                return True
+            if op.name in _TERMS:
+                pending += op.results
+    return False
 
 
 # exp(c - m) = 0 of any far c

@@ -22,7 +22,7 @@ from scalify_hlo.scale import Scale, Symbol
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
-from .carried_values import is_from_outside, leaves, only_multiplied, running_bound
+from .carried_values import entering, is_from_outside, leaves, only_multiplied, running_bound
 from .selection import least_mask_scale, masked
 
 # Of how many iterations the scales are followed until they settle: what settles later is multiplied in each.
@@ -53,16 +53,17 @@ class Carried:
       scale="carried; held where an iteration only multiplies it", shaped=True)  # fmt: skip
 def while_(r: OpRewrite) -> None:
     state = [Carried("plain" if x is None else "invariant") for x in r.inputs]
-    started = False
+    looked = 0
     for _ in range(5 * len(state) + 5):
         loop = _Loop(r, state)
         following = loop.rewrite()
-        starts = {} if started or following != state else loop.starts() | loop.settling()
+        starts: dict[int, Carried] = {}
+        while following == state and not starts and looked < 2:
+            starts = loop.settling() if looked else loop.starts()  # at what state starts, what is made of it settles
+            looked += 1
         if following == state and not starts:
-            loop.accept()
-            return
+            return loop.accept()
         loop.discard()
-        started = started or following == state
         state = [starts.get(i, x) for i, x in enumerate(following)]
     raise UnsupportedError("the scales carried by this loop do not settle")
 
@@ -91,7 +92,7 @@ class _Loop:
         if assumed.kind == "plain":
             return None
         rewriter = self.r.rewriter
-        value = self.r.inputs[index] or rewriter.as_scaled(self.r.op.operands[index])
+        value = self.r.inputs[index] or entering(self.r, index)
         if assumed.kind == "invariant":
             return value if assumed.start is None else self._started(index, value, assumed)
         if value.indifferent:

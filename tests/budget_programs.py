@@ -209,6 +209,16 @@ def _other_state(update: Function) -> Case:
     return aliased(text, (0, 0), (1, 1)), in_precision("fp8-fp16-state")
 
 
+def _weights_of_terms(count: int) -> Case:
+    """A step of gradient descent that carries weights of its terms, which it multiplies."""
+
+    def step(w: Any, terms: Any, x: Any) -> Any:
+        g = jax.grad(lambda w: jnp.mean(jnp.square(jnp.tanh(x @ w))))(w)
+        return w - 0.1 * g, jnp.maximum(terms, terms * jnp.sum(jnp.abs(g)))
+
+    return program(step, "f32[8,16]", f"f32[{count}]", "f32[32,8]"), scalified()
+
+
 def _average_of_squares(forgets: float) -> Function:
     return lambda of: (0.1, (1 - forgets) * of.s + forgets * (of.g * of.g))
 
@@ -244,6 +254,7 @@ def cases() -> dict[str, list[Case]]:
         "FOLLOWS": [_other_state(_average_of_squares(forgets)) for forgets in (2.0**-12, 2.0**-10)],
         "FOLLOWS_STATE": [_other_state(_average_of_weights(forgets)) for forgets in (2.0**-6, 2.0**-4)],
         "MOST": [_other_state(_distance(share)) for share in (1.0, 0.25)],
+        "FEW_NUMBERS": [_weights_of_terms(count) for count in (16, 17)],
         "FURTHEST_CONSTANT": [case(lambda x: x / a, f8) for a in (1e15, 1e30)],
         "FURTHEST_CONSTANT_SCALE": [case(lambda x: jnp.exp(x) * a, f8) for a in (1e6, 1e9)],
         "LARGEST_TERM": [case(lambda x: jnp.exp(x) + a, f8) for a in (5, 100)],

@@ -32,7 +32,7 @@ class ZeroScaleEmitter(ScaleEmitter):
             with self.hoisted(scope):
                 own, instead = self.scale_value(scale), self.scale_value(other)
                 bound = self.scale_value(Scale(budget.ZEROS) if window is None else other.shifted(-window))
-                value = self._where_less(own, bound, instead, own)
+                value = self.where_less(own, bound, instead, own)
             positive, least = other.positive, min(other.least, budget.ZEROS)
             found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials,
                                   least=least if positive else SMALLEST_EXPONENT)  # fmt: skip
@@ -80,7 +80,7 @@ class ZeroScaleEmitter(ScaleEmitter):
                 shape = tensor_info(own.type).shape
                 bounds = (self._zeros(scale.factors[0][0]), -budget.ZEROS)
                 bound, large = (self.broadcast_to(self.scale_value(Scale(exponent)), shape) for exponent in bounds)
-                value = self._where_less(own, bound, large, own)
+                value = self.where_less(own, bound, large, own)
             found = self.as_scale(value, positive=True, depth=scope.depth, trials=scale.trials, least=budget.ZEROS)
             self.estimate_parts(found.factors[0][0], [scale])
             self._live.add(found.factors[0][0])
@@ -99,7 +99,7 @@ class ZeroScaleEmitter(ScaleEmitter):
             with self.hoisted(scope):
                 value, instead = self.scale_value(scale), self.scale_value(other)
                 for before, after in steps:
-                    value = self._where_less(self.scale_value(before), self.scale_value(after), instead, value)
+                    value = self.where_less(self.scale_value(before), self.scale_value(after), instead, value)
             positive, least = scale.positive and other.positive, min(scale.least, other.least)
             found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials, least=least,
                                   most=max(scale.most, other.most))  # fmt: skip
@@ -107,7 +107,7 @@ class ZeroScaleEmitter(ScaleEmitter):
             scope.cache[key] = found
         return scope.cache[key]
 
-    def _where_less(self, x: ir.Value, bound: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
+    def where_less(self, x: ir.Value, bound: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
         """select(x < bound, value, other), f32 numbers of one shape."""
         direction = ir.Attribute.parse("#stablehlo<comparison_direction LT>")
         i1 = ir.RankedTensorType.get(list(tensor_info(x.type).shape), ir.IntegerType.get_signless(1))

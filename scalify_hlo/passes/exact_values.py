@@ -1,6 +1,6 @@
-"""Values of which a narrow type would lose what is read of them: those whose logarithm is taken, divisors that only a
-guard keeps from 0 and what is divided by them, those that an index is chosen by, what lies inside a function that is
-written out, and what is computed of the optimiser's values alone.
+"""Values of which a narrow type would lose what is read of them: those whose logarithm is taken, angles, divisors that
+only a guard keeps from 0 and what is divided by them, those that an index is chosen by, what lies inside a function
+that is written out, and what is computed of the optimiser's values alone.
 """
 
 from collections.abc import Mapping
@@ -33,6 +33,8 @@ class ExactValues:
         self.logged: set[ir.Value] = set()  # whose logarithm is taken, or that only a guard keeps from 0 as a divisor
         self.quotients: set[ir.Value] = set()  # by such divisors: they may be as large as the guard is small
         self.ranked: set[ir.Value] = set()  # by which an index is chosen
+        self.angles: set[ir.Value] = set()  # of which a sine or cosine is taken
+        self._tables: dict[ir.Value, bool] = {}  # see `is_table`
         self.noted: set[ir.Block] = set()  # whose logarithms and choices are known
         self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
 
@@ -44,12 +46,14 @@ class ExactValues:
             self.written_out |= dict.fromkeys(expansion.members, expansion)
 
     def note_whole(self, block: ir.Block) -> None:
-        """Mark the values of which logarithms are taken, and those by which an index is chosen, by way of elementwise
-        operations and of those that move elements.
+        """Mark the values of which logarithms or sines are taken, and those by which an index is chosen, by way of
+        elementwise operations, of those that move elements, and of products with tables (transforms, interpolation).
 
-        The former spread over the whole range of exponents; of the latter the differences count, however small.
+        The first spread over the whole range of exponents; of angles what is left of whole turns counts, of the last
+        the differences, however small.
 
         # log(1e-20) = -46, and log(0) = -inf where f16 has rounded 1e-20 to 0
+        # sin(x + d) = sin(x) + d cos(x): d is 2^-11 x in f16, a radian of 2000
         # d log(x) = dx / x: a divisor that only a constant keeps from 0 is read as a logarithm's argument is
         # argmin(|x|^2 - 2 x c) is argmin(-2 x c), unless |x|^2 takes the digits in which the distances differ
         """
@@ -61,12 +65,18 @@ class ExactValues:
             passes_on = elementwise or op.name in kinds.MOVEMENT
             body = self.calls.callee_body(op)
             bodies = [region.blocks[0] for region in op.regions] if op.name in kinds.BRANCHES else [body]
-            whole = ((self.logged, op.name == "stablehlo.log"), (self.ranked, kinds.chooses_index(op)))
+            whole = (
+                (self.logged, op.name == "stablehlo.log"),
+                (self.angles, op.name in kinds.OF_ANGLES),
+                (self.ranked, kinds.chooses_index(op)),
+            )
             for found, starts in whole:
                 if starts:
                     found.update(v for i, v in enumerate(op.operands) if kinds.is_key(op, i))
-                if passes_on and any(value in found for value in op.results):
-                    found.update(op.operands)
+                if any(value in found for value in op.results):
+                    adds = found is self.angles and op.name in kinds.REDUCTIONS and kinds.accumulates(op)
+                    if passes_on or adds or self.is_transform(op):
+                        found.update(op.operands)
                 for inner in bodies:
                     if inner is not None:
                         returned = terminator(inner).operands
@@ -89,10 +99,25 @@ class ExactValues:
 
         It is by a function that is written out, as by the one operation that the function stands for.
         """
-        if value in self.logged or value in self.ranked or value in self.quotients:
+        if any(value in found for found in (self.logged, self.angles, self.ranked, self.quotients)):
             return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
         return bool(readers) and readers[0] is not None and all(reader is readers[0] for reader in readers)
+
+    def is_transform(self, op: ir.Operation) -> bool:
+        """Whether an operation is a product with a table: of an element the error is that of what is added up."""
+        return op.name in kinds.PRODUCTS and any(self.is_table(operand) for operand in op.operands)
+
+    def is_table(self, value: ir.Value) -> bool:
+        """Whether a value is computed of constants and positions alone, and in no loop."""
+        if value not in self._tables:
+            self._tables[value] = False  # an argument; and a circle ends
+            owner = value.owner
+            if not isinstance(owner, ir.Block) and not len(owner.operation.regions):
+                op = owner.operation
+                starts = op.name in ("stablehlo.constant", "stablehlo.iota")
+                self._tables[value] = starts or (len(op.operands) > 0 and all(map(self.is_table, op.operands)))
+        return self._tables[value]
 
     def note_quotient(self, op: ir.Operation, held: Mapping[int, Held]) -> None:
         """Note whether the results of an operation are quotients by what may be all but 0, or elements of such.

@@ -14,6 +14,8 @@ def _names(text: str) -> frozenset[str]:
 ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.BITWISE | Trait.BOUND_TO_TYPE | Trait.COMPLEX) - _names("convert")
 # The operand is wanted as exact as it is known: its error is multiplied by its size.
 EXACT_OPERAND = _names("exponential exponential_minus_one")
+# The operand's whole turns are of no account.
+OF_ANGLES = _names("sine cosine tan") | {"chlo.tan"}
 # Bounded whatever the operand: a value of extreme magnitude does not come out.
 BOUNDED = names(Trait.BOUNDED) | EXACT_OPERAND
 # Operands of different size meet in one tensor.

@@ -13,7 +13,7 @@ from scalify_hlo.module.traits import Trait, has
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.exact_values import ExactValues
-from scalify_hlo.passes.held_values import WIDE, Held, fits, iota_size, splat_value
+from scalify_hlo.passes.held_values import WIDE, Held, fits, iota_size, is_next_to_1, splat_value
 from scalify_hlo.precision import PrecisionPolicy
 from scalify_hlo.types import tensor_info
 
@@ -93,14 +93,16 @@ class OperationRetyper:
         )
         if exact and any(held.computed == WIDE for held in operands.values()):
             narrow = False
-        if _is_read_exactly(op) or self.exact.read_whole(op.results[0]):
+        # What is kept from 1 by a bound (arccos, 1 - c^2 and its root follow) is kept from it in what is read too.
+        beside = op.name in _BOUNDS and any(is_next_to_1(held.constant, compute) for held in operands.values())
+        if beside or _is_read_exactly(op) or self.exact.read_whole(op.results[0]):
             narrow = False
         computed = compute if narrow else WIDE
         self._set(op, computed, natural, operands, exact=exact)
         self._fold(op, operands)
         held = self.held.get(op.results[0])
         if held is not None and computed == WIDE and natural == compute != WIDE:
-            held.transient = self._is_transient(op.results[0])
+            held.transient = beside or self._is_transient(op.results[0])
         return None
 
     def _is_transient(self, value: ir.Value) -> bool:
@@ -153,7 +155,8 @@ class OperationRetyper:
         compute, wide = self.policy.compute, self.policy.accumulation
         if self._is_kept(op) or op.results[0] in self.exact.ranked:
             op.attributes[kinds.KEPT] = ir.UnitAttr.get()
-        if len(operands) < len(op.operands) or self._is_kept(op):
+        transform = self.exact.read_whole(op.results[0]) and self.exact.is_transform(op)
+        if len(operands) < len(op.operands) or self._is_kept(op) or transform:
             return self._pinned(op)
         for i, held in operands.items():
             op.operands[i] = held.read(compute)
@@ -266,6 +269,7 @@ def _is_read_exactly(op: ir.Operation) -> bool:
     )
 
 
+_BOUNDS = ("stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum")
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
 _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
 

@@ -143,6 +143,9 @@ class Retyper(OperationRetyper):
                 if value in self.held:
                     last.operands[i] = self.held[value].read(computed, exact=True)
         self._set(op, computed, natural, operands, exact=sums or ranks)
+        for result in op.results:
+            if computed == WIDE and result in self.held and self.exact.read_whole(result):
+                self.held[result].transient = True
 
     # --- structure --------------------------------------------------------------------------------------------
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import Scale
+from scalify_hlo.scale import ONE, SMALLEST, Scale
 from scalify_hlo.types import tensor_info
 
 if TYPE_CHECKING:
@@ -78,6 +79,21 @@ def reduce_maximum(rewriter: Rewriting, value: ir.Value, dims: Sequence[int]) ->
         peak = emit.op("maximum", emit.scalar, body.arguments[0], body.arguments[1])
         ir.Operation.create("stablehlo.return", [], [peak], loc=emit.location, ip=emit.ip)
     return reduce.results[0]
+
+
+def at_own_size(rewriter: Rewriting, scaled: ScaledValue) -> ScaledValue:
+    """Few numbers, at the power of two that the largest is nearest to; zeros, infinities and NaN at scale 1."""
+    emit = rewriter.emit
+    value = unscaled(rewriter, scaled, element=scaled.info.element)
+    wide = emit.convert(value, "f32")
+    size = emit.op("abs", wide.type, wide)
+    size = reduce_maximum(rewriter, size, range(scaled.info.rank)) if scaled.info.rank else size
+    one = emit.scale_value(ONE)
+    size = emit.where_less(size, emit.scale_value(SMALLEST), one, size)
+    size = emit.where_less(emit.scale_value(Scale(126)), size, one, size)
+    power = emit.rounded_power_of_two(size)
+    data = emit.op("divide", wide.type, wide, emit.broadcast_like(power, wide))
+    return ScaledValue(emit.convert(data, scaled.info.element), emit.as_scale(power, positive=True))
 
 
 def placed(emit: "Emitter", scale: Scale, dims: Sequence[int], where: Sequence[int], rank: int) -> Scale:

@@ -76,3 +76,45 @@ def test_loops_that_start_from_a_far_number_however_it_is_written(program: Any) 
     found = scalify_hlo.scalify(function, precision="fp16")(*scalify_hlo.as_scaled_array(arrays))
     for got, want in zip(jax.tree.leaves(scalify_hlo.asarray(found)), jax.tree.leaves(function(*arrays)), strict=True):
         np.testing.assert_allclose(np.float32(got), want, atol=1e-2 * np.abs(want).max())
+
+
+def _log_sums(x: jax.Array) -> jax.Array:
+    """Of what came before, by way of jnp.logaddexp: what a transducer's loss is made of. f32 [9, 6]."""
+
+    def step(total: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        total = jnp.logaddexp(x, total) + x
+        return total, total
+
+    return jax.lax.scan(step, jnp.full(6, -1e30), x)[1]
+
+
+def _best_paths(x: jax.Array) -> jax.Array:
+    """The best score of a path to each state (Viterbi)."""
+
+    def step(best: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        best = jnp.max(best[:, None] + jnp.outer(x, x), axis=0)
+        best = jnp.maximum(best, x)
+        return best, best
+
+    return jax.lax.scan(step, jnp.full(6, -1e9), x)[1]
+
+
+def _smallest_so_far(x: jax.Array) -> jax.Array:
+    """A running minimum as a comparison and a choice, and what it is of the present value."""
+
+    def step(least: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        least = jnp.where(x < least, x, least)
+        return least, least * jnp.tanh(x)
+
+    return jax.lax.scan(step, jnp.full(6, 1e12), x)[1]
+
+
+@pytest.mark.parametrize("program", [_log_sums, _best_paths, _smallest_so_far])
+def test_a_far_bound_that_enters_a_loop_is_no_size_of_what_the_loop_returns(program: Any) -> None:
+    """The bound's scale was that of all that follows: f16 stacks of it were zeros."""
+    rng = np.random.default_rng(0)
+    x, weights = np.float32(rng.standard_normal((9, 8))), np.float32(rng.standard_normal((8, 6)))
+    function = scalify_hlo.scalify(lambda x, w: program(x @ w), precision="fp16")
+    found = scalify_hlo.asarray(function(*scalify_hlo.as_scaled_array((x, weights))))
+    want = program(x @ weights)
+    np.testing.assert_allclose(np.float32(found), want, atol=2e-3 * np.abs(want).max())
