@@ -5,7 +5,7 @@ that is written out, and what is computed of the optimiser's values alone.
 
 from collections.abc import Mapping
 
-from scalify_hlo.analysis.calls import CallGraph, terminator
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.intervals import guarded_divisor
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
@@ -110,13 +110,21 @@ class ExactValues:
 
     def is_table(self, value: ir.Value) -> bool:
         """Whether a value is computed of constants and positions alone, and in no loop."""
-        if value not in self._tables:
-            self._tables[value] = False  # an argument; and a circle ends
-            owner = value.owner
-            if not isinstance(owner, ir.Block) and not len(owner.operation.regions):
-                op = owner.operation
-                starts = op.name in ("stablehlo.constant", "stablehlo.iota")
-                self._tables[value] = starts or (len(op.operands) > 0 and all(map(self.is_table, op.operands)))
+        pending = [value]
+        while pending:
+            current = pending[-1]
+            op = defining_op(current)
+            if current in self._tables or op is None or len(op.regions) or not len(op.operands):
+                if current not in self._tables:
+                    self._tables[current] = op is not None and op.name in ("stablehlo.constant", "stablehlo.iota")
+                pending.pop()
+                continue
+            unknown = next((operand for operand in op.operands if operand not in self._tables), None)
+            if unknown is not None and all(self._tables.get(operand, True) for operand in op.operands):
+                pending.append(unknown)
+                continue
+            self._tables[current] = unknown is None and all(self._tables[operand] for operand in op.operands)
+            pending.pop()
         return self._tables[value]
 
     def note_quotient(self, op: ir.Operation, held: Mapping[int, Held]) -> None:
