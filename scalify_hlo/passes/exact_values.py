@@ -1,6 +1,6 @@
 """Values of which a narrow type would lose what is read of them: those whose logarithm is taken, divisors that only a
 guard keeps from 0 and what is divided by them, those that an index is chosen by, what lies inside a function that is
-written out, and what is computed of the optimiser's values alone.
+written out, matrices that linear algebra is done on, and what is computed of the optimiser's values alone.
 """
 
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.analysis.intervals import guarded_divisor
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
+from scalify_hlo.module.traits import is_linear_algebra
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.held_values import Held, fits
 from scalify_hlo.recognition.expansions import Expansion, find_expansions
@@ -33,6 +34,7 @@ class ExactValues:
         self.logged: set[ir.Value] = set()  # whose logarithm is taken, or that only a guard keeps from 0 as a divisor
         self.quotients: set[ir.Value] = set()  # by such divisors: they may be as large as the guard is small
         self.ranked: set[ir.Value] = set()  # by which an index is chosen
+        self.solved: set[ir.Value] = set()  # of which linear algebra, in f32, is done: its factors are read again by it
         self.noted: set[ir.Block] = set()  # whose logarithms and choices are known
         self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
 
@@ -44,11 +46,12 @@ class ExactValues:
             self.written_out |= dict.fromkeys(expansion.members, expansion)
 
     def note_whole(self, block: ir.Block) -> None:
-        """Mark the values of which logarithms are taken, and those by which an index is chosen, by way of elementwise
-        operations and of those that move elements.
+        """Mark the values of which logarithms are taken, those by which an index is chosen, and those of linear
+        algebra, by way of elementwise operations and of those that move elements.
 
-        The former spread over the whole range of exponents; of the latter the differences count, however small.
+        The first spread over the whole range of exponents; of the second the differences count, however small.
 
+        # A = L U: L has elements of 1 and U of the size of A, in one matrix that is solved by
         # log(1e-20) = -46, and log(0) = -inf where f16 has rounded 1e-20 to 0
         # d log(x) = dx / x: a divisor that only a constant keeps from 0 is read as a logarithm's argument is
         # argmin(|x|^2 - 2 x c) is argmin(-2 x c), unless |x|^2 takes the digits in which the distances differ
@@ -61,7 +64,10 @@ class ExactValues:
             passes_on = elementwise or op.name in kinds.MOVEMENT
             body = self.calls.callee_body(op)
             bodies = [region.blocks[0] for region in op.regions] if op.name in kinds.BRANCHES else [body]
-            whole = ((self.logged, op.name == "stablehlo.log"), (self.ranked, kinds.chooses_index(op)))
+            whole = (
+                (self.logged, op.name == "stablehlo.log"), (self.ranked, kinds.chooses_index(op)),
+                (self.solved, is_linear_algebra(op)),
+            )  # fmt: skip
             for found, starts in whole:
                 if starts:
                     found.update(v for i, v in enumerate(op.operands) if kinds.is_key(op, i))
@@ -89,7 +95,7 @@ class ExactValues:
 
         It is by a function that is written out, as by the one operation that the function stands for.
         """
-        if value in self.logged or value in self.ranked or value in self.quotients:
+        if any(value in found for found in (self.logged, self.ranked, self.solved, self.quotients)):
             return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
         return bool(readers) and readers[0] is not None and all(reader is readers[0] for reader in readers)
