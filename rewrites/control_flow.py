@@ -50,7 +50,8 @@ def call_specialised(r: OpRewrite, special: Specialised, factors: list[Scale]) -
             if special.extra_everywhere[form.extra]:
                 r.rewriter.functions.everywhere.add(extra_value)
             extra = emit.as_scale(extra_value)
-            emit.estimate(extra, [_in_caller(part, special, factors) for part in special.extra_parts[form.extra]])
+            parts = [_in_caller(part, special, factors) for part in special.extra_parts[form.extra]]
+            emit.estimate(extra, parts, [special.extra_trials[form.extra]])
             scale = extra.shifted(form.scale.exponent)
         else:
             scale = _in_caller(form.scale, special, factors)
@@ -109,7 +110,9 @@ def branches(r: OpRewrite) -> None:
             r.result(agreed[i].scale, agreed[i].moments, index=i, data=value)
         elif i in extra:
             scale = emit.as_scale(new.results[count + extra.index(i)])
-            emit.estimate(scale, _parts_outside(emit, [values[i] for values in returned]))
+            members = [values[i] for values in returned]
+            trials = [m.scale.trials for m in members if m is not None and not m.indifferent]
+            emit.estimate(scale, _parts_outside(emit, members), trials)
             r.result(scale, _joined(values[i] for values in returned), index=i, data=value)
         elif i < count:
             op.results[i].replace_all_uses_with(value)

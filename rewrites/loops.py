@@ -18,7 +18,7 @@ from scalify_hlo.rules.plain import unscaled_key, wide_element
 from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.shapes import joined, to_rank_0
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import Scale, Symbol
+from scalify_hlo.scale import Scale, Symbol, Trials
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
@@ -120,11 +120,12 @@ class _Loop:
         r, emit = self.r, self.r.emit
         operands = [r.op.operands[i] if e is None else e.data for i, e in enumerate(self.entry)]
         initial: dict[int, ir.Value] = {}
+        trials: dict[int, Trials] = {}
         for i, assumed in enumerate(self.state):
             entry = self.entry[i]
             if assumed.kind == "carried" and entry is not None:
-                initial[i] = emit.broadcast_to(emit.scale_value(entry.scale), assumed.shape) if assumed.shape else (
-                    emit.scale_value(entry.scale))  # fmt: skip
+                initial[i] = emit.broadcast_to(emit.scale_value(entry.scale), assumed.shape)
+                trials[i] = entry.scale.trials
         types = [value.type for value in [*operands, *initial.values()]]
         attributes = dict(r.op.attributes.items())
         copy = r.op.clone(ip=ir.InsertionPoint(r.op))
@@ -141,7 +142,7 @@ class _Loop:
             arguments = list(block.arguments)
             for i, value in initial.items():
                 argument = block.add_argument(value.type, r.op.location)
-                symbol = emit.as_scale(argument, depth=emit.scope.depth + 1)
+                symbol = emit.as_scale(argument, depth=emit.scope.depth + 1, trials=trials[i])
                 if target == new.regions[1]:
                     scales[i] = symbol
                 r.rewriter.define(arguments[i], ScaledValue(arguments[i], symbol))
@@ -446,7 +447,8 @@ class _Loop:
             else:
                 scale = r.emit.as_scale(self.op.results[position])
                 position += 1
-                r.emit.estimate(scale, [] if self._is_measured(i) else [entry.scale, *self._parts_outside(i)])
+                parts = [] if self._is_measured(i) else [entry.scale, *self._parts_outside(i)]
+                r.emit.estimate(scale, parts, [s.trials for s in (entry.scale, self.returned.get(i)) if s])
                 r.settled(scale, self._moments(i, count), index=i, data=value)
         r.erase()
 

@@ -102,7 +102,7 @@ class _Region:
         argument = self.block.add_argument(ir.RankedTensorType.get(shape, emit.f32), r.op.location)
         self.in_shardings.append(sdy.TensorShardingAttr.get(sharding.mesh_or_ref, dimensions))
         self.operands.append(value)
-        symbol = emit.symbol(argument, positive=product.positive, depth=emit.scope.depth + 1)
+        symbol = emit.symbol(argument, positive=product.positive, depth=emit.scope.depth + 1, trials=product.trials)
         if not product.shape:
             self.outside[symbol] = product
         return Scale(0, ((symbol, 1),))

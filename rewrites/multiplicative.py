@@ -251,9 +251,14 @@ def power(r: OpRewrite) -> None:
 
 
 # prod(s x_i) over n elements = s^n prod(x_i)
-def product_scale(x: ScaledValue, count: int) -> Scale:
-    """Scale of a product of `count` elements. Raises UnsupportedError when s^count is no scale that f32 can hold."""
-    fits = x.scale.is_constant and abs(x.scale.exponent * count) < budget.LARGEST_PRODUCT
+def product_scale(x: ScaledValue, count: int, *, narrow: bool) -> Scale:
+    """Scale of a product of `count` elements. Raises UnsupportedError when s^count is no scale that f32 can hold.
+
+    narrow: data or what they are rounded to next have less range, and hold no product of many that are even 2 from
+    their values: 2^100 of 100.
+    """
+    furthest = 1 if narrow else budget.LARGEST_PRODUCT
+    fits = x.scale.is_constant and abs(x.scale.exponent * count) < furthest
     if count > budget.LARGEST_POWER and not fits:
         raise UnsupportedError(f"the product of {count} scaled elements has no scale in the range of f32")
     return x.scale**count

@@ -8,7 +8,7 @@ import numpy as np
 
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.emit.widening import widened
-from scalify_hlo.rules.bodies import body_kind, open_scale, with_body
+from scalify_hlo.rules.bodies import body_kind, compared_kind, open_scale, with_body
 from scalify_hlo.rules.oprewrite import Create, OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.registry import rule
@@ -78,10 +78,10 @@ def accumulate(r: OpRewrite, count: int, kept: Sequence[int] | None, *, counted:
     if kind == "add":
         _sum(r, count, kept)
     elif kind in ("maximum", "minimum", "first", "second"):
-        x = _with_bound(r, kind, met=counted and 0 not in r.info(0).shape) or _with_initial(r, 0, 1)
+        x = _with_bound(r, kind, 0, met=counted and 0 not in r.info(0).shape) or _with_initial(r, 0, 1)
         r.result(_without(r, x.scale, kept), x.moments, indifferent=x.indifferent)
     elif kind == "multiply" and counted:
-        _product(r, count)
+        _product(r, 0 if 0 in r.info(0).shape else count)
     elif kind == "multiply":
         on_values(r)
     else:
@@ -111,24 +111,25 @@ def _with_initial(r: OpRewrite, index: int, initial: int) -> ScaledValue:
     return ScaledValue(r.operand(index), scale, x.moments)
 
 
-# max(c, s x) = s max(c/s, x): a far start of a running maximum is a mask, whatever it is compared with
-def _with_bound(r: OpRewrite, kind: str, *, met: bool) -> ScaledValue | None:
+# max(c, s x) = s max(c/s, x): a far start of a running maximum is a mask, whatever it is compared with; of argmax too
+def _with_bound(r: OpRewrite, kind: str, index: int, *, met: bool) -> ScaledValue | None:
     """The input, and a far constant that a maximum or minimum starts from at its scale; None if it starts otherwise.
 
     met: every result has elements to compare with the constant, so that one on their far side need not be a mask.
     """
-    number, x = r.splat(1), r.scaled(0)
+    initial = index + len(r.op.results)
+    number, x = r.splat(initial), r.scaled(index)
     if number is None or not number or not math.isfinite(number) or x.indifferent:
         return None
     if kind not in ("maximum", "minimum") or (number > 0) != (kind == "minimum"):
         return None
-    if not is_far(r.info(1), number) and (r.rewriter.paper or not met):
+    if not is_far(r.info(initial), number) and (r.rewriter.paper or not met):
         return None
     x = to_rank_0(r.rewriter, x)
-    r.inputs[0] = x
-    r.set_operand(0, x.data)
-    scale = mask(r, 1, 0, number)
-    return ScaledValue(r.operand(0), scale, relative(x, scale))
+    r.inputs[index] = x
+    r.set_operand(index, x.data)
+    scale = mask(r, initial, index, number)
+    return ScaledValue(r.operand(index), scale, relative(x, scale))
 
 
 def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
@@ -149,7 +150,7 @@ def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
 def _product(r: OpRewrite, count: int) -> None:
     x, start = (to_rank_0(r.rewriter, r.scaled(i)) for i in (0, 1))
     try:
-        scale = product_scale(x, count) * start.scale
+        scale = product_scale(x, count, narrow=r.rewriter.narrow) * start.scale
     except UnsupportedError:
         return on_values(r)
     r.set_operand(0, x.data)
@@ -167,7 +168,10 @@ def _derived(r: OpRewrite, kept: Sequence[int] | None) -> None:
     copy = with_body(r.rewriter, r.op, [*scales, *scales], scales)
     if copy is None:
         return on_values(r)
-    members = {i: _with_initial(r, i, inputs + i) for i in range(inputs) if scales[i] is not None}
+    members = {
+        i: _with_bound(r, compared_kind(r.op, i), i, met=False) or _with_initial(r, i, inputs + i)
+        for i in range(inputs) if scales[i] is not None
+    }  # fmt: skip
     copy.move_before(r.op)
     for i in range(2 * inputs):
         copy.operands[i] = r.operand(i)

@@ -158,6 +158,19 @@ class Scale:
             most += power * (symbol.most if power > 0 else symbol.least)
         return most
 
+    def primitive(self) -> "tuple[Scale, int]":
+        """(root, power) with 2^exponent * root^power = self: the highest power with which root's first one is positive.
+
+        # s^-4 t^2 = (s^2 t^-1)^-2
+        """
+        if len(self.factors) == 1:
+            ((symbol, power),) = self.factors
+            return Scale(0, ((symbol, 1),)), power
+        power = math.gcd(*(p for _, p in self.factors))
+        if self.factors[0][1] < 0:
+            power = -power
+        return Scale(0, tuple((s, p // power) for s, p in self.factors)), power
+
     def halved(self) -> "tuple[Scale, Scale]":
         """(root, rest) with root^2 * rest = self, rest as small as algebra allows."""
         return self.rooted(2)

@@ -14,6 +14,7 @@ from scalify_hlo.scale import (
     SMALLEST_EXPONENT,
     Scale,
     Symbol,
+    Trials,
     floor,
     largest,
     smallest,
@@ -229,12 +230,15 @@ class ScaleEmitter(ScaleArithmetic):
                 leaves += self.members(member)
         return leaves
 
-    def estimate(self, scale: Scale, parts: Sequence[Scale]) -> None:
-        """Note what a scale of one symbol that comes out of a call, a loop or a branch is about the largest of."""
+    def estimate(self, scale: Scale, parts: Sequence[Scale], trials: Sequence[Trials] = ()) -> None:
+        """Note what a scale of one symbol that comes out of a call, a loop or a branch is about the largest of.
+
+        trials: of what it may be inside, where these are known: not all of it is among the parts.
+        """
         symbol = scale.factors[0][0]
         self._estimates[symbol] = list(parts)
-        if parts:
-            object.__setattr__(symbol, "trials", largest(part.trials for part in parts))
+        if parts or trials:
+            object.__setattr__(symbol, "trials", largest(trials or [part.trials for part in parts]))
 
     def estimate_parts(self, symbol: Symbol, parts: Sequence[Scale]) -> None:
         """Note what a symbol is about the largest of."""

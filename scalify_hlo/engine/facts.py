@@ -23,7 +23,7 @@ from scalify_hlo.size.algebra import Algebra, Size
 from scalify_hlo.size.estimate import UNKNOWN as UNSIZED
 from scalify_hlo.size.estimate import size_of
 from scalify_hlo.size.laws.functions import mask
-from scalify_hlo.size.masks import share_of
+from scalify_hlo.size.masks import is_term, share_of
 from scalify_hlo.size.moments import Moments, of_constant
 from scalify_hlo.size.view import View
 from scalify_hlo.types import tensor_info
@@ -130,11 +130,14 @@ class FactFinder:
         view = View(op, op.name, sizes, Algebra(), {}, {}, 0.0)
         view.index = ir.OpResult(value).result_number
         size = size_of(view)
+        if size is UNSIZED or size.is_indifferent:
+            return UNKNOWN
         # Zeros and a number that stands for infinity, (1 - p) * -1e9, are a mask: at the scale of their RMS what they
         # are added to would be 0.
-        far = size.moments.rms >= budget.MASK
+        if size.moments.rms >= budget.MASK and not is_term(value, self.callee):
+            return UNKNOWN
         # A law's number is one for the size: of a mask of zeros and -1e4 it is -1e4. Nor are all elements then alike.
-        return UNKNOWN if size is UNSIZED or size.is_indifferent or far else PlainFacts(moments=size.moments)
+        return PlainFacts(moments=size.moments)
 
     def _of_call(self, op: ir.Operation, value: ir.Value, depth: int) -> PlainFacts:
         """Of a result of a function, found in its body given what is known of the arguments."""

@@ -22,12 +22,14 @@ from scalify_hlo.rules.signatures import (
     Specialised,
 )  # fmt: skip
 from scalify_hlo.rules.values import PlainFacts, ScaledValue
-from scalify_hlo.scale import Scale, Symbol
+from scalify_hlo.scale import TRIALS, Scale, Symbol, Trials
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
 MARKER_PREFIX = "scalify."
 MARKER_ATTRIBUTE = "scalify.composite"
+# In steps of how many powers of its caller's scales a function is told what a factor grows with.
+_SHARED_POWERS = 3
 
 
 class FunctionTable:
@@ -142,14 +144,17 @@ class FunctionTable:
         ]
         rewriter = Rewriter(clone, self.options, self)
         positive = {p.factor for p in signature if isinstance(p, ScaledParameter) and p.positive}
-        symbols = [rewriter.emit.symbol(v, positive=i in positive) for i, v in enumerate(factor_arguments)]
+        trials = {p.factor: p.trials for p in signature if isinstance(p, ScaledParameter)}
+        symbols = [
+            rewriter.emit.symbol(v, positive=i in positive, trials=trials[i]) for i, v in enumerate(factor_arguments)
+        ]
         everywhere = {p.factor for p in signature if isinstance(p, ScaledParameter) and p.everywhere}
         self.everywhere.update(value for i, value in enumerate(factor_arguments) if i in everywhere)
         for argument, parameter in zip(originals, signature, strict=True):
             if isinstance(parameter, PlainParameter):
                 rewriter.facts.known[argument] = parameter.facts
                 continue
-            factors = ((symbols[parameter.factor], 1),) if parameter.factor is not None else ()
+            factors = ((symbols[parameter.factor], parameter.power),) if parameter.factor is not None else ()
             scale = Scale(parameter.exponent, factors)
             rewriter.define(argument, ScaledValue(argument, scale, parameter.moments, parameter.indifferent))
             if parameter.carried:
@@ -172,7 +177,8 @@ class FunctionTable:
                 block.erase_argument(len(originals) + i)
         retype(clone)
         types = tuple(value.type for value in extras)
-        return Specialised(name, results, used, tuple(symbols), types, extra_everywhere, extra_parts)
+        extra_trials = tuple(scale.trials for scale in extra_values)
+        return Specialised(name, results, used, tuple(symbols), types, extra_everywhere, extra_parts, extra_trials)
 
     def _results(
         self, rewriter: Rewriter, terminator: ir.Operation, symbols: set[Symbol]
@@ -226,9 +232,9 @@ def call_signature(
             facts = rewriter.facts_of(operand) if matters else PlainFacts()
             parameters.append(PlainParameter(facts))
             continue
-        factor = None
+        factor, power = None, 1
         if scaled.scale.factors:
-            product = Scale(0, scaled.scale.factors)
+            product, power = scaled.scale.primitive()
             if product not in index:
                 index[product] = len(factors)
                 factors.append(product)
@@ -246,9 +252,19 @@ def call_signature(
                 factor is not None and everywhere[factor],
                 rewriter.is_carried(operand),
                 factor is not None and factors[factor].positive,
+                power,
+                TRIALS if factor is None or rewriter.narrow or rewriter.paper else _rough(factors[factor].trials),
             )
         )
     return tuple(parameters), factors
+
+
+# s^6, s^7 and s^8 of the caller's scales: s^7, so that calls in a row share specialised functions
+def _rough(trials: Trials) -> Trials:
+    """Trials of a factor that calls share: rounded to steps of `_SHARED_POWERS` powers of the caller's scales."""
+    step = _SHARED_POWERS * TRIALS[1]
+    one, larger, smaller = (start + step * round((x - start) / step) for x, start in zip(trials, TRIALS, strict=True))
+    return TRIALS if (one, larger, smaller) == TRIALS else (one, larger, smaller)
 
 
 def _becomes_float(argument: ir.Value) -> bool:

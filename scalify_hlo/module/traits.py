@@ -224,6 +224,11 @@ def names(any_of: Trait, *, without: Trait = Trait.NONE) -> frozenset[str]:
     return frozenset(name for name, row in TABLE.items() if row.traits & any_of and not row.traits & without)
 
 
+_LINEAR_ALGEBRA = frozenset(
+    {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh", "Cholesky", "LuDecomposition"}
+)  # fmt: skip
+
+
 # Elements in the same order, repeated perhaps.
 RESHAPING = names(Trait.RESHAPES)
 CARRYING = names(Trait.CARRIES)
@@ -236,6 +241,14 @@ def is_identity_call(op: ir.Operation) -> bool:
         and ir.StringAttr(op.attributes["call_target_name"]).value in IDENTITY_CALLS
         and len(op.operands) == len(op.results)
     )
+
+
+def is_linear_algebra(op: ir.Operation) -> bool:
+    """Whether an operation factorises a matrix or solves equations by one, itself or as a routine of a library."""
+    if op.name != "stablehlo.custom_call":
+        return op.name in ("stablehlo.cholesky", "stablehlo.triangular_solve")
+    target = ir.StringAttr(op.attributes["call_target_name"]).value
+    return target in _LINEAR_ALGEBRA or target.startswith(("lapack_", "cusolver_", "hipsolver_"))
 
 
 def carried(op: ir.Operation, result: int = 0) -> ir.Value | None:

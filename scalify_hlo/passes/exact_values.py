@@ -1,6 +1,6 @@
 """Values of which a narrow type would lose what is read of them: those whose logarithm is taken, angles, divisors that
 only a guard keeps from 0 and what is divided by them, those that an index is chosen by, what lies inside a function
-that is written out, and what is computed of the optimiser's values alone.
+that is written out, matrices that linear algebra is done on, and what is computed of the optimiser's values alone.
 """
 
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.intervals import guarded_divisor
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
+from scalify_hlo.module.traits import is_linear_algebra
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.held_values import Held, fits
 from scalify_hlo.recognition.expansions import Expansion, find_expansions
@@ -34,6 +35,7 @@ class ExactValues:
         self.quotients: set[ir.Value] = set()  # by such divisors: they may be as large as the guard is small
         self.ranked: set[ir.Value] = set()  # by which an index is chosen
         self.angles: set[ir.Value] = set()  # of which a sine or cosine is taken
+        self.solved: set[ir.Value] = set()  # of which linear algebra, in f32, is done: its factors are read again by it
         self._tables: dict[ir.Value, bool] = {}  # see `is_table`
         self.noted: set[ir.Block] = set()  # whose logarithms and choices are known
         self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
@@ -46,12 +48,14 @@ class ExactValues:
             self.written_out |= dict.fromkeys(expansion.members, expansion)
 
     def note_whole(self, block: ir.Block) -> None:
-        """Mark the values of which logarithms or sines are taken, and those by which an index is chosen, by way of
-        elementwise operations, of those that move elements, and of products with tables (transforms, interpolation).
+        """Mark the values of which logarithms or sines are taken, those by which an index is chosen, and those of
+        linear algebra, by way of elementwise operations, of those that move elements, and of products with tables
+        (transforms, interpolation).
 
-        The first spread over the whole range of exponents; of angles what is left of whole turns counts, of the last
+        The first spread over the whole range of exponents; of angles what is left of whole turns counts, of the third
         the differences, however small.
 
+        # A = L U: L has elements of 1 and U of the size of A, in one matrix that is solved by
         # log(1e-20) = -46, and log(0) = -inf where f16 has rounded 1e-20 to 0
         # sin(x + d) = sin(x) + d cos(x): d is 2^-11 x in f16, a radian of 2000
         # d log(x) = dx / x: a divisor that only a constant keeps from 0 is read as a logarithm's argument is
@@ -69,6 +73,7 @@ class ExactValues:
                 (self.logged, op.name == "stablehlo.log"),
                 (self.angles, op.name in kinds.OF_ANGLES),
                 (self.ranked, kinds.chooses_index(op)),
+                (self.solved, is_linear_algebra(op)),
             )
             for found, starts in whole:
                 if starts:
@@ -99,7 +104,8 @@ class ExactValues:
 
         It is by a function that is written out, as by the one operation that the function stands for.
         """
-        if any(value in found for found in (self.logged, self.angles, self.ranked, self.quotients)):
+        whole = (self.logged, self.angles, self.ranked, self.solved, self.quotients)
+        if any(value in found for found in whole):
             return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
         return bool(readers) and readers[0] is not None and all(reader is readers[0] for reader in readers)

@@ -5,13 +5,13 @@ import functools
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.rules.values import PlainFacts
-from scalify_hlo.scale import Scale, Symbol
+from scalify_hlo.scale import TRIALS, Scale, Symbol, Trials
 from scalify_hlo.size.moments import UNIT, Moments
 
 
 @dataclasses.dataclass(frozen=True)
 class ScaledParameter:
-    """How one argument is scaled: 2^exponent * product of the parameters `factors`, or indifferent."""
+    """How one argument is scaled: 2^exponent * factor^power, or indifferent."""
 
     exponent: float
     factor: int | None  # index of a distinct run-time factor, None for a constant scale
@@ -21,6 +21,8 @@ class ScaledParameter:
     everywhere: bool = False  # the factor is known to be the same on every device
     carried: bool = False  # by a loop of the caller
     positive: bool = False  # the factor is known not to be zero
+    power: int = 1  # of the factor
+    trials: Trials = TRIALS  # of the factor, roughly
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Specialised:
     extra_types: tuple[ir.Type, ...]
     extra_everywhere: tuple[bool, ...]  # which extra results are known to be the same on every device
     extra_parts: tuple[tuple[Scale, ...], ...]  # of which products of `symbols` each extra result is about the largest
+    extra_trials: tuple[Trials, ...]  # of each extra result
 
     @functools.cached_property
     def positions(self) -> dict[Symbol, int]:

@@ -38,7 +38,7 @@ from scalify_hlo.passes.precision_pipeline import parse_precision, precision_pip
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.types import tensor_info
 from tests.fuzz.jax_programs import Program, draw
-from tests.fuzz.judge import described_error, neighbours, options_of, run_on_xla
+from tests.fuzz.judge import described_error, fitted, neighbours, options_of, run_on_xla
 from tests.fuzz.programs import smaller
 from tests.fuzz.training import draw_training
 
@@ -94,7 +94,7 @@ def _in_f32(program: Program, rng: random.Random) -> Program:
 
 
 def judge(found: PresetCase) -> str:
-    """ "ok", "hard: ...", "wrong: which results", "refused: why" or "error: what and where"."""
+    """ "ok", "hard: ...", "misfit: ...", "wrong: which results", "refused: why" or "error: what and where"."""
     try:
         text = found.program.lowered()
     except Exception as error:  # noqa: BLE001 - of JAX
@@ -102,7 +102,7 @@ def judge(found: PresetCase) -> str:
     arrays = [a.array(found.seed) for a in found.program.arguments]
     with jax.enable_x64(True):
         try:
-            return _judge(text, arrays, found)
+            return fitted(_judge(text, arrays, found), found, judge, narrow=not found.precision.startswith("bf16"))
         except Exception as error:  # noqa: BLE001 - what is looked for
             return described_error(error)
 

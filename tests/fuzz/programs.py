@@ -194,7 +194,7 @@ def main(
         known["counts"][head] = known["counts"].get(head, 0) + 1
         if head == "refused":
             known["findings"].setdefault(outcome, [k, shown])
-        elif head not in ("ok", "no program", "outside"):
+        elif head not in ("ok", "no program", "outside", "misfit"):
             news += 1
             known["findings"][f"{k}: {outcome}"] = [k, shown]
             print(f"--- {outcome} (seed {seed}, k={k})\n{shown}", flush=True)

@@ -50,6 +50,31 @@ def test_maxima_that_start_from_the_least_number(line: str, options: str) -> Non
     assert _outcome(line, Argument("a0", (4, 5), "float16", "small"), options=options) == "ok"
 
 
+@pytest.mark.parametrize("line", ["jnp.argmin(a0.astype(jnp.float8_e4m3fn))",
+                                  "jnp.argmax(a0.astype(jnp.float8_e4m3fn), axis=0)"])  # fmt: skip
+@pytest.mark.parametrize("options", ["", "rules=paper"])
+def test_places_in_f8_that_are_compared_with_its_largest_number_first(line: str, options: str) -> None:
+    """The start took part in the choice of the scale, and what it crushed was equal: another place was the first."""
+    assert _outcome(line, Argument("a0", (5, 4, 5), "float32", "positive"), options=options, seed=1) == "ok"
+
+
+@pytest.mark.parametrize(("argument", "line"), [
+    (Argument("a0", (25, 40), "float16"), "jnp.prod(nn.softmax(a0, 0) * 8 + 0.5, axis=1)"),
+    (Argument("a0", (5, 4, 5), "bfloat16", "positive"),
+     "(lambda x: jnp.prod(x * lax.rsqrt(jnp.mean(x * x, 0, keepdims=True) + 1e-6)))(a0.astype(jnp.float8_e4m3fn))"),
+])  # fmt: skip
+def test_products_of_many_elements_whose_scale_is_known_beside_narrow_types(argument: Argument, line: str) -> None:
+    """Data are 2 from their values, and so the product of 100 was 2^100 from its own: infinite in f16, NaN in f8."""
+    assert _outcome(line, argument, seed=3) == "ok"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_product_of_no_elements_has_the_scale_of_its_start(dtype: str) -> None:
+    """It had that of as many elements as the other dimensions have: 1 was 2^-4."""
+    line = "lax.reduce(a0, jnp.asarray(1.0, a0.dtype), lax.mul, tuple(range(a0.ndim)))"
+    assert _outcome(line, Argument("a0", (0, 0, 1, 4), dtype), seed=827) == "ok"
+
+
 def test_a_minimum_in_f8_that_starts_from_its_largest_number() -> None:
     """The type has no infinity, so JAX starts from 448, which took part in the choice of the scale."""
     x = Argument("a0", (5, 5, 2, 5), "float32", "positive")

@@ -99,3 +99,24 @@ def test_values_of_arguments() -> None:
     assert np.isnan(dataclasses.replace(X, shape=(64,), values="special").array(0)).any()
     assert not dataclasses.replace(X, values="zeros").array(0).any()
     assert Argument("a1", (3,), "bool").array(0).dtype == np.bool_
+
+
+def test_scales_that_do_not_fit_narrow_data_are_told_from_wrong_laws() -> None:
+    """Cubes of f16 data far above their scale. In f32 they have to be right, and with scales of the RMS in any type."""
+    cube, narrow = "a0 * a0 * a0", dataclasses.replace(X, dtype="float16")
+    assert judge(Case(program(cube, arguments=(narrow,)), "", 11, "jitter")).startswith("misfit")
+    assert judge(Case(program(cube, arguments=(narrow,)), "", 11)) == "ok"
+    assert judge(Case(program(cube), "", 11, "jitter")) == "ok"
+
+
+def test_what_is_computed_of_a_cast_to_f8_that_saturates_has_no_reference() -> None:
+    x = Argument("a0", (5, 4), "bfloat16", "special")
+    case = Case(program("jnp.sum(a0.astype(jnp.float8_e4m3fn), axis=1)", arguments=(x,)), "scale-dims=all=-1", 3)
+    assert judge(case) == "outside: a cast to f8 that saturates"
+
+
+def test_where_the_original_only_overflows_f64_measures_what_its_inputs_determine() -> None:
+    """The remainder of a large number by a small one is any number below that."""
+    x = Argument("a0", (), "float16", "special")
+    lines = "jnp.square(jnp.ldexp(a0, 3))", "jnp.remainder(v0, 1e-6) ** -1"
+    assert judge(Case(program(*lines, arguments=(x,)), "on-unsupported=unscale", 2517)) == "ok"
