@@ -7,8 +7,6 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.rules.oprewrite import OpRewrite
-from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import ONE
 
 from .selection import is_far
 
@@ -57,17 +55,14 @@ def running_bound(r: OpRewrite, index: int) -> float | None:
 
 
 # m <- max(m, x) + y from a far c: c is in no value that is read, and its size says nothing of theirs
-def entering(r: OpRewrite, index: int) -> ScaledValue:
-    """A plain value as it enters a loop: a far bound at scale 1, as other masks, others split as constants are.
+def is_far_bound(r: OpRewrite, index: int) -> bool:
+    """Whether a plain value that enters a loop is a far bound, at scale 1 as other masks and not split as constants are.
 
     A running bound of a narrow type is brought to the scale of what it meets, if that is known (`running_bound`).
     """
-    value = r.op.operands[index]
     number = r.splat(index)
     far = number is not None and math.isfinite(number) and is_far(r.info(index), number)
-    if far and not r.rewriter.paper and not r.info(index).is_narrow and _is_chosen_from(r, index):
-        return ScaledValue(value, ONE)
-    return r.rewriter.as_scaled(value)
+    return far and not r.rewriter.paper and not r.info(index).is_narrow and _is_chosen_from(r, index)
 
 
 def _is_chosen_from(r: OpRewrite, index: int) -> bool:

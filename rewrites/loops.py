@@ -18,11 +18,11 @@ from scalify_hlo.rules.plain import unscaled_key, wide_element
 from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.shapes import joined, to_rank_0
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import Scale, Symbol, Trials
+from scalify_hlo.scale import ONE, Scale, Symbol, Trials
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
-from .carried_values import entering, is_from_outside, leaves, only_multiplied, running_bound
+from .carried_values import is_far_bound, is_from_outside, leaves, only_multiplied, running_bound
 from .selection import least_mask_scale, masked
 
 # Of how many iterations the scales are followed until they settle: what settles later is multiplied in each.
@@ -54,8 +54,9 @@ class Carried:
 def while_(r: OpRewrite) -> None:
     state = [Carried("plain" if x is None else "invariant") for x in r.inputs]
     looked = 0
+    bounds: dict[int, bool] = {}
     for _ in range(5 * len(state) + 5):
-        loop = _Loop(r, state)
+        loop = _Loop(r, state, bounds)
         following = loop.rewrite()
         starts: dict[int, Carried] = {}
         while following == state and not starts and looked < 2:
@@ -74,10 +75,13 @@ def _nothing(terminator: ir.Operation) -> None:
 
 
 class _Loop:
-    """One attempt at rewriting a loop, under an assumption about its carried values."""
+    """One attempt at rewriting a loop, under an assumption about its carried values.
 
-    def __init__(self, r: OpRewrite, state: list[Carried]):
-        self.r = r
+    bounds: which values that enter it are far bounds, as far as an attempt has asked.
+    """
+
+    def __init__(self, r: OpRewrite, state: list[Carried], bounds: dict[int, bool]):
+        self.r, self.bounds = r, bounds
         self.state = state
         self.attempt = r.rewriter.attempt()
         self.entry = [self._entry(i, assumed) for i, assumed in enumerate(state)]
@@ -87,12 +91,19 @@ class _Loop:
         self.returned: dict[int, Scale] = {}  # the carried scales after one iteration
         self.ends: list[ScaledValue | None] = []  # what an iteration returns
 
+    def _entering(self, index: int) -> ScaledValue:
+        """A plain value, with a scale."""
+        value = self.r.op.operands[index]
+        if index not in self.bounds:
+            self.bounds[index] = is_far_bound(self.r, index)
+        return ScaledValue(value, ONE) if self.bounds[index] else self.r.rewriter.as_scaled(value)
+
     def _entry(self, index: int, assumed: Carried) -> ScaledValue | None:
         """The value that enters the loop, in the form that the assumption asks for."""
         if assumed.kind == "plain":
             return None
         rewriter = self.r.rewriter
-        value = self.r.inputs[index] or entering(self.r, index)
+        value = self.r.inputs[index] or self._entering(index)
         if assumed.kind == "invariant":
             return value if assumed.start is None else self._started(index, value, assumed)
         if value.indifferent:
