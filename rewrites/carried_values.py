@@ -56,7 +56,7 @@ def running_bound(r: OpRewrite, index: int) -> float | None:
 
 # m <- max(m, x) + y from a far c: c is in no value that is read, and its size says nothing of theirs
 def is_far_bound(r: OpRewrite, index: int) -> bool:
-    """Whether a plain value that enters a loop is a far bound, at scale 1 as other masks and not split as constants are.
+    """Whether a plain value that enters a loop is a far bound: at scale 1, as other masks, not split as constants.
 
     A running bound of a narrow type is brought to the scale of what it meets, if that is known (`running_bound`).
     """
