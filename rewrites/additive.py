@@ -125,7 +125,7 @@ def held_scale(r: OpRewrite, state: ScaledValue, update: ScaledValue | None) -> 
 
     The size of an update is estimated from all scales that its gradient is computed from, and its rate may be known at
     run time only. An estimate that became the scale of the state would enter the next step's estimates. Only a state
-    of zeros, which has the smallest scale, takes that of its update.
+    of zeros, which has the smallest scale, takes that of its update; in a narrow type with room to grow.
     """
     if update is None or update.scale.factors == state.scale.factors:
         return state.scale
@@ -133,7 +133,7 @@ def held_scale(r: OpRewrite, state: ScaledValue, update: ScaledValue | None) -> 
         return state.scale
     if state.scale.shape or update.scale.shape:
         return r.maximum([state.size, update.size.shifted(-budget.UPDATE)])
-    return r.emit.if_zeros(state.scale, update.size)
+    return r.emit.if_zeros(state.scale, update.size.shifted(budget.FIRST_UPDATE if _is_stored_narrow(r) else 0))
 
 
 def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:

@@ -118,6 +118,9 @@ FOLLOWS_STATE = 2.0**-5
 MOST = 0.5
 # log2 by which an update has to be larger than its state to count, where scales have shapes.
 UPDATE = 6
+# log2 by which data of narrow state that starts as zeros are smaller than unit size after its first update: half-way
+# between that one and 2^18 such updates, 2^11 for a rate that warms up in 2,000 steps and 2^7 for those that add up.
+FIRST_UPDATE = 9
 # log2 by which data of an average in a type with the range of f32 may be smaller than unit size ...
 AVERAGE_BELOW = 8
 # ... or larger: one of squares starts small, and each power of two is an operation on the scale.

@@ -297,6 +297,7 @@ def cases() -> dict[str, list[Case]]:
         ],
         "LOOP_WINDOW": [case(lambda x, y: _scan(lambda c, _: c * 2)(x * y, y), h8, h8)],
         "AGREEING": [case(lambda y: _scan(lambda c, y: c + y, 256)(jnp.zeros(8), y).astype(jnp.float16), f8)],
+        "FIRST_UPDATE": [_step(1, -0.1, "f16[4,8]", "f16[4,8]")],
         "UPDATE": [(_step(1, -0.1, "f32[4,8]", "f32[4,8]")[0], scalified(scale_dims="0=0"))],
         "AVERAGE_BELOW": [case(_averages(2.0**-a), f8, f8, f8) for a in (5, 10)],
         "AVERAGE_ABOVE": [case(_averages(2.0**a), f8, f8, f8) for a in (8, 14)],
