@@ -34,8 +34,8 @@
 // CPU: %[[NEXT:.+]] = stablehlo.concatenate
 // CPU: return %[[NEXT]] : tensor<3xf32>
 
-// PINNED: error: --pin-scales leaves no scales that --pack-scales could pack: give one of them
-// FLAGS: error: --pack-scales adds a pass: in a pipeline, write scalify{mark-state=true} and, last, scalify-pack-scales
+// PINNED-LABEL: error: --pin-scales leaves no scales that --pack-scales could pack: give one of them
+// FLAGS-LABEL: error: --pack-scales adds a pass: in a pipeline, write scalify{mark-state=true} and, last, scalify-pack-scales
 func.func @main(
     %w: tensor<4x4xf32>, %m: tensor<4x4xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<2x4xf32>
 ) -> (
