@@ -59,13 +59,11 @@ class Layout:
     elements: the position of each argument that is a scale -> its element of the vector.
     next_scales: an element -> the position of the result that is the scale of the next call.
     length: elements of the vector: some may belong to arguments that the function does not have.
-    position: of the vector among the arguments that are left; None for the last.
     """
 
     elements: Mapping[int, int]
     next_scales: Mapping[int, int]
     length: int
-    position: int | None = None
 
 
 def layout_of(function: ir.Operation) -> Layout:
@@ -77,9 +75,9 @@ def layout_of(function: ir.Operation) -> Layout:
     elements: dict[int, int] = {}
     following: dict[int, int] = {}
     for i, own in enumerate(arguments):
-        if role_of(own) != "scale" or not is_packable(block.arguments[i]):
+        data = arguments[i - 1] if i else {}
+        if role_of(own) != "scale" or role_of(data) != "data" or not is_packable(block.arguments[i]):
             continue
-        data = arguments[i - 1]
         named = data.get(NEXT, data.get(ALIASING))
         result = -1 if named is None else ir.IntegerAttr(named).value
         if 0 <= result < len(results) - 1 and roles[result] == "data" and is_packable(results[result + 1]):
@@ -115,28 +113,24 @@ def role_of(attributes: Mapping[str, ir.Attribute]) -> str:
 
 
 def _pack_arguments(function: ir.Operation, layout: Layout) -> list[ir.Value]:
-    """Give a function the vector in the place of the scales; the numbers in it."""
+    """Give a function the vector, as its last argument, in the place of the scales; the numbers in it."""
     block = function.regions[0].blocks[0]
     old = list(block.arguments)
     attributes = attributes_of(function, "arg_attrs", len(old))
     first = min(layout.elements)
-    left = [i for i in range(len(old)) if i not in layout.elements]
-    position = len(left) if layout.position is None else layout.position
     type_ = ir.RankedTensorType.get([layout.length], ir.RankedTensorType(old[first].type).element_type)
     location = ir.Location.name(SCALES) if isinstance(old[first].location, ir.NameLoc) else function.location
     new_attributes: list[dict[str, ir.Attribute]] = []
-    vector: ir.Value | None = None
-    for i in [*left[:position], -1, *left[position:]]:
-        if i < 0:
-            vector = block.add_argument(type_, location)
-            new_attributes.append(_of_vector(attributes[first - 1]))
+    for i in range(len(old)):
+        if i in layout.elements:
             continue
         own = {key: value for key, value in attributes[i].items() if key != NEXT}
         if i + 1 in layout.elements:
             own[SCALE_ELEMENT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), layout.elements[i + 1])
         new_attributes.append(own)
         old[i].replace_all_uses_with(block.add_argument(old[i].type, old[i].location))
-    assert vector is not None
+    vector = block.add_argument(type_, location)
+    new_attributes.append(_of_vector(attributes[first - 1]))
     with ir.InsertionPoint.at_block_begin(block):
         numbers = [element_of(vector, element) for element in range(layout.length)]
     for i, element in layout.elements.items():
