@@ -34,6 +34,9 @@ from scalify_hlo.types import tensor_info
 
 scalify_p = Primitive("scalify")
 scalify_p.multiple_results = True
+# With jax 0.12 a jaxpr may have primitives that JAX writes out before it lowers (a solve by LU is one). It does so with
+# those of the jaxpr inside, when that is lowered as a function.
+scalify_p.is_high = lambda *_, **__: False
 
 
 def call_scalified(jaxpr: Any, operands: Sequence[Any], interface: Interface, options: ScalifyOptions) -> list[Any]:

@@ -428,3 +428,15 @@ def test_shaped_scales_with_effects(capfd):
     assert scale_shape(function(ROWS)) == (2, 1)
     jax.effects_barrier()
     assert capfd.readouterr().out.strip() == str(np.asarray(ROWS)[1, 0])
+
+
+def test_programs_that_jax_writes_out_before_it_lowers_them():
+    """A solve by LU has primitives of that kind with jax 0.12."""
+    a = np.eye(4, dtype=np.float32) * 3 + 0.1
+
+    def function(a, b):
+        return jnp.linalg.solve(a, b) + jax.grad(lambda a: jnp.linalg.slogdet(a)[1])(a)[0]
+
+    expected = function(a, a[0])
+    np.testing.assert_allclose(np.asarray(sc.scalify(function)(a, a[0])), expected, rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(sc.scalify(function)(*sc.as_scaled_array((a, a[0])))), expected, rtol=1e-6)
