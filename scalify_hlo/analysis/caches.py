@@ -8,10 +8,9 @@ body returns the update, `select`, loops that carry the tensor, conversions, fac
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import splat_number
 from scalify_hlo.types import tensor_info
 
 MOVEMENTS = frozenset(
@@ -119,12 +118,8 @@ def constant_factor(value: ir.Value) -> float | None:
     op = defining_op(value)
     if op is not None and op.name == "stablehlo.broadcast_in_dim":
         op = defining_op(op.operands[0])
-    attribute = op.attributes["value"] if op is not None and op.name == "stablehlo.constant" else None
-    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
-        return None
-    if not tensor_info(attribute.type).is_float:
-        return None
-    return float(np.asarray(attribute).flat[0])
+    number = splat_number(op) if op is not None and op.name == "stablehlo.constant" else None
+    return number if isinstance(number, float) else None
 
 
 def _overwrites(scatter: ir.Operation) -> bool:
