@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable
 
 from scalify_hlo.analysis.calls import only_reader
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import splat
+from scalify_hlo.module.constants import splat, splat_number
 from scalify_hlo.module.identity import identity
 from scalify_hlo.types import TensorInfo, tensor_info
 
@@ -97,8 +97,5 @@ def _power_of_two(multiply: ir.Operation, value: ir.Value) -> float | None:
     owner = others[0].owner if len(others) == 1 else None
     if owner is None or isinstance(owner, ir.Block) or owner.operation.name != "stablehlo.constant":
         return None
-    attribute = ir.DenseElementsAttr(owner.operation.attributes["value"])
-    if not attribute.is_splat or tensor_info(others[0].type).element != "f32":
-        return None
-    number = ir.FloatAttr(attribute.get_splat_value()).value
-    return number if number > 0 and math.frexp(number)[0] == 0.5 else None
+    number = splat_number(owner.operation) if tensor_info(others[0].type).element == "f32" else None
+    return number if number is not None and number > 0 and math.frexp(number)[0] == 0.5 else None

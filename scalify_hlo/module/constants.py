@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution.element_types import NUMPY_DTYPES
+from scalify_hlo.module.traits import RESHAPING, carried
 from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import tensor_info
 
@@ -72,6 +73,23 @@ def splat_number(constant: ir.Operation) -> float | int | None:
         return None
     number = getattr(dense.get_splat_value(), "value", None)
     return number if isinstance(number, int | float) else None
+
+
+def is_one_number(value: ir.Value) -> bool:
+    """Whether all elements of a value are the same: those of a constant, or one of rank 0, spread or converted."""
+    while tensor_info(value.type).rank:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return False
+        if owner.name == CONSTANT:
+            dense = dense_value(owner.operation)
+            return dense is not None and dense.is_splat
+        index = ir.OpResult(value).result_number
+        before = owner.operands[0] if owner.name in RESHAPING else carried(owner.operation, index)
+        if before is None:
+            return False
+        value = before
+    return True
 
 
 def splat(type_: ir.Type, number: float) -> ir.Value:

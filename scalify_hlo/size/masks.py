@@ -5,6 +5,7 @@ from collections.abc import Callable
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import is_one_number
 from scalify_hlo.module.traits import Trait, is_identity_call, is_linear_algebra, names
 from scalify_hlo.size.view import root
 from scalify_hlo.types import tensor_info
@@ -90,16 +91,7 @@ def _is_product(op: ir.Operation, index: int) -> bool:
         return is_linear_algebra(op)
     if op.name == "stablehlo.divide" and index == 1:
         return False
-    return op.name not in ("stablehlo.multiply", "stablehlo.divide") or not _is_number(op.operands[1 - index])
-
-
-def _is_number(value: ir.Value) -> bool:
-    source = root(value)
-    op = defining_op(source)
-    if op is not None and op.name == "stablehlo.broadcast_in_dim":
-        return _is_number(op.operands[0])
-    splat = op is not None and op.name == "stablehlo.constant" and ir.DenseElementsAttr(op.attributes["value"]).is_splat
-    return splat or not tensor_info(source.type).rank
+    return op.name not in ("stablehlo.multiply", "stablehlo.divide") or not is_one_number(op.operands[1 - index])
 
 
 def _following(

@@ -11,6 +11,7 @@ import dataclasses
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import is_one_number
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
@@ -77,20 +78,7 @@ def _multiples(value: ir.Value) -> list[ir.Value]:
 def _number_in(op: ir.Operation) -> int | None:
     """Which operand of a product is one number for all elements."""
     x, y = op.operands
-    return 0 if _is_number(x) else 1 if _is_number(y) else None
-
-
-def _is_number(value: ir.Value) -> bool:
-    while not isinstance(owner := value.owner, ir.Block):
-        name = owner.name
-        if name == "stablehlo.constant":
-            return ir.DenseElementsAttr(owner.attributes["value"]).is_splat
-        if tensor_info(value.type).rank == 0:
-            return True
-        if name not in ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape"):
-            return False
-        value = owner.operands[0]
-    return tensor_info(value.type).rank == 0
+    return 0 if is_one_number(x) else 1 if is_one_number(y) else None
 
 
 def _product_with(value: ir.Value, multiples: list[ir.Value]) -> tuple[ir.Operation | None, ir.Value | None]:
