@@ -22,12 +22,12 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from scalify_hlo.bindings import ir, make_context, stablehlo
 from scalify_hlo.engine.selection import (
-    ROLE,
     SCALE_SHAPE,
     SCALED,
     TRANSPOSED,
     attributes_of,
     is_rewritten,
+    role_of,
     select_arguments,
 )
 from scalify_hlo.engine.signature import public_function
@@ -288,7 +288,7 @@ def _paired_results(main: Any, tokens: int, count: int) -> list[tuple[int, ...] 
     """For each result of the exported function, the shape of its scale, or None where it is no pair."""
     if "res_attrs" not in main.attributes:
         return [None] * count
-    roles = [attributes[ROLE].value if ROLE in attributes else "" for attributes in main.attributes["res_attrs"]]
+    roles = [role_of(attributes) for attributes in main.attributes["res_attrs"]]
     types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
     shapes: list[tuple[int, ...] | None] = []
     for i in range(tokens, len(roles)):

@@ -1,10 +1,12 @@
 """Scales of a tree in one vector: what an exported training step takes and returns in the place of many numbers.
 
-step = pack_exported(scalify_exported(jax.export.export(jax.jit(step))(state, batch), precision="fp8"))
-(state, batch), scales = pack_scales((as_scaled_array(state), as_scaled_array(batch)))
-for ...:
-    (state, loss), scales = step.call(state, batch, scales)
-state, batch = unpack_scales((state, batch), scales, like)
+A training loop, `pairs` being `(state, batch)` as ScaledArrays:
+
+    step = pack_exported(scalify_exported(jax.export.export(jax.jit(step))(state, batch), precision="fp8"))
+    (state, batch), scales = pack_scales(pairs)
+    for ...:
+        (state, loss), scales = step.call(state, batch, scales)
+    state, batch = unpack_scales((state, batch), scales, like=pairs)
 """
 
 # jax and numpy are annotated in part only.

@@ -21,7 +21,13 @@ from scalify_hlo.engine.normal_form import write_as_products
 from scalify_hlo.engine.preconditions import check_preconditions
 from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.engine.selection import is_rewritten, select_arguments
-from scalify_hlo.engine.signature import add_scale_arguments, add_scale_results, public_function, scale_arguments
+from scalify_hlo.engine.signature import (
+    add_scale_arguments,
+    add_scale_results,
+    arguments_of_role,
+    name_results,
+    public_function,
+)
 from scalify_hlo.engine.statistics_in_f32 import widen_statistics
 from scalify_hlo.engine.survey import Survey
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
@@ -32,7 +38,7 @@ from scalify_hlo.module.clips import write_as_clamps
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.size.affine import AffineForms
-from scalify_hlo.size.state import find_pairs, mark_state, name_results, unmark_state
+from scalify_hlo.size.state import find_pairs, mark_state, unmark_state
 from scalify_hlo.types import forget_types
 
 ModuleLike = TypeVar("ModuleLike", str, bytes, ir.Module)
@@ -143,7 +149,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
             remarks.extend(table.remarks)
         rewriter.raise_errors()
         if options.vector_scales:
-            gather_scales_of_arguments(function, scale_arguments(function))
+            gather_scales_of_arguments(function, arguments_of_role(function, "scale"))
         table.remove_unused()
         if survey.scatters:
             move_factors_to_updates(module)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import splat_number
+from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.types import tensor_info
 
 MOVEMENTS = frozenset(
@@ -115,10 +115,8 @@ def is_write(op: ir.Operation) -> bool:
 
 def constant_factor(value: ir.Value) -> float | None:
     """The number that all elements of a constant are."""
-    op = defining_op(value)
-    if op is not None and op.name == "stablehlo.broadcast_in_dim":
-        op = defining_op(op.operands[0])
-    number = splat_number(op) if op is not None and op.name == "stablehlo.constant" else None
+    constant = constant_behind(value)
+    number = None if constant is None else splat_number(constant)
     return number if isinstance(number, float) else None
 
 

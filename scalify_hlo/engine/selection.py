@@ -5,7 +5,7 @@ that name every argument at fault.
 import dataclasses
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
@@ -46,11 +46,11 @@ def argument_names(function: ir.Operation) -> list[str]:
             names.append(ir.StringAttr(own[NAME]).value)
         elif isinstance(location, ir.NameLoc):
             names.append(location.name_str)
-        elif ROLE in own and ir.StringAttr(own[ROLE]).value == "scale":
+        elif role_of(own) == "scale":
             names.append(f"{names[-1]}.scale")
         else:
             names.append(f"arg{i - scales}")
-        scales += ROLE in own and ir.StringAttr(own[ROLE]).value in ("scale", SCALES)
+        scales += role_of(own) in ("scale", SCALES)
     return names
 
 
@@ -62,8 +62,13 @@ def argument_shapes(function: ir.Operation) -> dict[str, list[int]]:
         for argument, name, own in zip(
             arguments, argument_names(function), attributes_of(function, "arg_attrs", len(arguments)), strict=True
         )
-        if not (ROLE in own and ir.StringAttr(own[ROLE]).value in ("scale", SCALES)) and LIFTED not in own
+        if role_of(own) not in ("scale", SCALES) and LIFTED not in own
     }
+
+
+def role_of(attributes: Mapping[str, ir.Attribute] | ir.DictAttr) -> str:
+    """`scalify.role` of an argument or result; empty where there is none."""
+    return ir.StringAttr(attributes[ROLE]).value if ROLE in attributes else ""
 
 
 def attributes_of(function: ir.Operation, kind: str, count: int) -> list[dict[str, ir.Attribute]]:

@@ -18,6 +18,7 @@ from scalify_hlo.engine.selection import (
     Selection,
     argument_names,
     attributes_of,
+    role_of,
     scale_shape,
 )
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
@@ -109,15 +110,11 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
     set_attributes(function, "arg_attrs", new_attributes)
 
 
-def scale_arguments(function: ir.Operation) -> set[ir.Value]:
-    """The arguments of a rewritten function that are scales."""
+def arguments_of_role(function: ir.Operation, role: str) -> set[ir.Value]:
+    """The arguments of a rewritten function that are "data", "scale" or vectors of "scales"."""
     arguments = list(function.regions[0].blocks[0].arguments)
     attributes = attributes_of(function, "arg_attrs", len(arguments))
-    return {
-        argument
-        for argument, own in zip(arguments, attributes, strict=True)
-        if ROLE in own and ir.StringAttr(own[ROLE]).value == "scale"
-    }
+    return {argument for argument, own in zip(arguments, attributes, strict=True) if role_of(own) == role}
 
 
 def scale_attributes(attributes: dict[str, ir.Attribute], shape: Sequence[int]) -> dict[str, ir.Attribute]:
@@ -257,6 +254,17 @@ def plain_value(rewriter: Rewriter, scaled: ScaledValue) -> ir.Value:
     from scalify_hlo.rules.plain import unscaled
 
     return unscaled(rewriter, scaled, element=scaled.info.element)
+
+
+def name_results(function: ir.Operation, pairs: Mapping[int, int]) -> None:
+    """Leave the attribute `NEXT` on the arguments that a result replaces.
+
+    pairs: argument -> result.
+    """
+    attributes = attributes_of(function, "arg_attrs", len(function.regions[0].blocks[0].arguments))
+    for argument, result in pairs.items():
+        attributes[argument][NEXT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), result)
+    set_attributes(function, "arg_attrs", attributes)
 
 
 def move_aliases(function: ir.Operation, moved: Mapping[int, int]) -> None:

@@ -15,6 +15,7 @@ import jax
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.devices import same_on_every_device
+from scalify_hlo.engine.selection import attributes_of, role_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
@@ -142,8 +143,7 @@ def result_signature(module: Any) -> tuple[list[Any], list[str]]:
     """Types and roles of the results of @main."""
     main = next(op for op in module.body.operations if op.operation.attributes["sym_name"].value == "main")
     types = list(main.type.results)
-    roles = [_role(attributes) for attributes in main.attributes["res_attrs"]] if "res_attrs" in main.attributes else []
-    return types, roles or [""] * len(types)
+    return types, [role_of(own) for own in attributes_of(main, "res_attrs", len(types))]
 
 
 def _everywhere(ctx: Any, operands: Sequence[Any], scaled: Sequence[bool]) -> tuple[bool, ...]:
@@ -270,7 +270,3 @@ def rewrite(module: Any, options: ScalifyOptions, interface: Interface) -> None:
         _log.log(logging.WARNING if remark.severity == "warning" else logging.INFO, "%s", remark)
     for remark in remarks:
         _log.warning("%s", remark)
-
-
-def _role(attributes: Any) -> str:
-    return attributes["scalify.role"].value if "scalify.role" in attributes else ""

@@ -31,7 +31,8 @@ from scalify_hlo.emit.packed_scales import (
     place_in_vector,
     reduced,
 )
-from scalify_hlo.engine.selection import ROLE, SCALES, attributes_of
+from scalify_hlo.engine.selection import SCALES
+from scalify_hlo.engine.signature import arguments_of_role
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.traits import Trait, names
@@ -66,7 +67,7 @@ class CPUScales(Pass):
         if self.calls:
             changed += [_unreduced(op) for op in operations if op.name == "stablehlo.reduce"]
         functions = [op.operation for op in module.body.operations if any(len(r.blocks) for r in op.operation.regions)]
-        if any(changed) or any(_vectors(function) for function in functions):
+        if any(changed) or any(arguments_of_role(function, SCALES) for function in functions):
             erase_dead(module)
             for function in functions if self.calls else ():
                 _call(module, function)
@@ -76,7 +77,7 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
     """Move the arithmetic of rank-0 values in a function's body into functions that it calls."""
     block = function.regions[0].blocks[0]
     joining = _joining(terminator(block))
-    vectors = _vectors(function)
+    vectors = arguments_of_role(function, SCALES)
     known: set[ir.Value] = {argument for argument in block.arguments if tensor_info(argument.type).rank == 0} | vectors
     numbers: list[ir.Operation] = []
     first: list[ir.Operation] = []
@@ -95,17 +96,6 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
     if len(leaving(first)) >= FEWEST_ARGUMENTS:
         moved = set(first)
         _outline(module, "scales", first, next(op.operation for op in block.operations if op.operation not in moved))
-
-
-def _vectors(function: ir.Operation) -> set[ir.Value]:
-    """The arguments of a function that are vectors of scales."""
-    arguments = list(function.regions[0].blocks[0].arguments)
-    attributes = attributes_of(function, "arg_attrs", len(arguments))
-    return {
-        argument
-        for argument, own in zip(arguments, attributes, strict=True)
-        if ROLE in own and ir.StringAttr(own[ROLE]).value == SCALES
-    }
 
 
 def _takes_element(op: ir.Operation, vectors: set[ir.Value]) -> bool:

@@ -19,7 +19,7 @@ from typing import ClassVar
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.packed_scales import element_of, is_packable, packed, source_of, vector_of
-from scalify_hlo.engine.selection import ROLE, SCALE_ELEMENT, SCALES, attributes_of
+from scalify_hlo.engine.selection import ROLE, SCALE_ELEMENT, SCALES, attributes_of, role_of
 from scalify_hlo.engine.signature import (
     ALIASING,
     move_aliases,
@@ -107,11 +107,6 @@ def roles_of(function: ir.Operation) -> tuple[list[str], list[str]]:
     return [role_of(own) for own in arguments], [role_of(own) for own in results]
 
 
-def role_of(attributes: Mapping[str, ir.Attribute]) -> str:
-    """`scalify.role` of an argument or result; empty where there is none."""
-    return ir.StringAttr(attributes[ROLE]).value if ROLE in attributes else ""
-
-
 def _pack_arguments(function: ir.Operation, layout: Layout) -> list[ir.Value]:
     """Give a function the vector, as its last argument, in the place of the scales; the numbers in it."""
     block = function.regions[0].blocks[0]
@@ -161,7 +156,6 @@ def _pack_results(function: ir.Operation, layout: Layout, own: list[ir.Value]) -
             old[i] = scale
     first = attributes[min(elements) - 1]
     replace_terminator(last, [*(old[i] for i in kept), following])
-    retype(function)
     set_attributes(function, "res_attrs", [*(attributes[i] for i in kept), _of_vector(first)])
     move_aliases(function, {i: place for place, i in enumerate(kept)})
 
@@ -255,6 +249,5 @@ def _unpack_results(function: ir.Operation) -> None:
                 operands.append(element_of(old[vectors[0]], ir.IntegerAttr(own[SCALE_ELEMENT]).value))
                 new_attributes.append({**scale_attributes(own, ()), ROLE: ir.StringAttr.get("scale")})
     replace_terminator(last, operands)
-    retype(function)
     set_attributes(function, "res_attrs", new_attributes)
     move_aliases(function, moved)

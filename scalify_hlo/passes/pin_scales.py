@@ -22,8 +22,8 @@ import numpy as np
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import NAME, argument_names, argument_shapes, attributes_of
-from scalify_hlo.engine.signature import ROLE, move_aliases, public_function
+from scalify_hlo.engine.selection import NAME, ROLE, argument_names, argument_shapes, attributes_of, role_of
+from scalify_hlo.engine.signature import move_aliases, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.scales_file import ScalesFile, read_scales, split_scales
@@ -92,7 +92,7 @@ def _pin_arguments(main: ir.Operation, scales: Mapping[str, Array], where: str) 
     body = main.regions[0].blocks[0]
     arguments, names = list(body.arguments), argument_names(main)
     attributes = attributes_of(main, "arg_attrs", len(arguments))
-    paired = [i for i in range(len(arguments)) if _role(attributes[i]) == "data"]
+    paired = [i for i in range(len(arguments)) if role_of(attributes[i]) == "data"]
     _check_names(scales, [names[i] for i in paired], "argument", where)
     problems: list[Diagnostic] = []
     for i in paired:
@@ -154,7 +154,7 @@ def unsuitable_scales(module: ir.Module, scales: ScalesFile, where: str) -> list
             scale, seen = scales.arguments.get(name), scales.statistics.get(name)
             if scale is None or scale.ndim or seen is None or not seen.elements or not scale > 0:
                 continue
-            element = _computed_in(argument) if _role(own) == "data" else ""
+            element = _computed_in(argument) if role_of(own) == "data" else ""
             if element not in FLOAT_RANGE:
                 continue
             largest, smallest, _ = FLOAT_RANGE[element]
@@ -195,7 +195,7 @@ def _pin_results(main: ir.Operation, scales: Mapping[str, Array], where: str) ->
     body = main.regions[0].blocks[0]
     last = terminator(body)
     attributes = attributes_of(main, "res_attrs", len(last.operands))
-    paired = [i for i in range(len(last.operands)) if _role(attributes[i]) == "data"]
+    paired = [i for i in range(len(last.operands)) if role_of(attributes[i]) == "data"]
     names = _result_names(attributes)
     _check_names(scales, [names[i] for i in paired], "result", where)
     operands: list[ir.Value] = []
@@ -282,7 +282,7 @@ def _result_names(attributes: list[dict[str, ir.Attribute]]) -> list[str]:
     scales = 0
     for i, own in enumerate(attributes):
         names.append(result_name(own, i - scales))
-        scales += _role(own) == "scale"
+        scales += role_of(own) == "scale"
     return names
 
 
@@ -324,10 +324,6 @@ def _attribute(number: Array) -> ir.Attribute:
     if number.ndim == 0:
         return ir.FloatAttr.get(f32, float(number))
     return ir.DenseElementsAttr.get(np.ascontiguousarray(number, np.float32))
-
-
-def _role(attributes: Mapping[str, ir.Attribute]) -> str:
-    return ir.StringAttr(attributes[ROLE]).value if ROLE in attributes else ""
 
 
 def _fits(number: Array, scale: ir.Value) -> bool:

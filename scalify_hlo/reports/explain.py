@@ -17,8 +17,8 @@ from typing import Any
 from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.stamps import BLOCK, REASON, REMARK, RULE, SCALE, stamps_of
-from scalify_hlo.engine.selection import argument_names, attributes_of, is_rewritten
-from scalify_hlo.engine.signature import ROLE, public_function
+from scalify_hlo.engine.selection import argument_names, attributes_of, is_rewritten, role_of
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.options import ScalifyOptions
@@ -173,7 +173,7 @@ def _state(module: ir.Module) -> list[StateDecision]:
         StateDecision(name, ir.StringAttr(own[STATE]).value, info.element, info.size)
         for argument, name, own in zip(arguments, argument_names(main), attributes, strict=True)
         for info in (tensor_info(argument.type),)
-        if STATE in own and (ROLE not in own or ir.StringAttr(own[ROLE]).value == "data")
+        if STATE in own and role_of(own) in ("", "data")
     ]
 
 

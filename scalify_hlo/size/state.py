@@ -273,19 +273,6 @@ def _adds_epsilon(op: ir.Operation, operand: int) -> bool:
     return number is not None and number > 0
 
 
-def name_results(function: ir.Operation, pairs: Mapping[int, int]) -> None:
-    """Leave the attribute `NEXT` on the arguments that a result replaces.
-
-    pairs: argument -> result.
-    """
-    count = len(function.regions[0].blocks[0].arguments)
-    given = list(ir.ArrayAttr(function.attributes["arg_attrs"])) if "arg_attrs" in function.attributes else []
-    attributes = [{each.name: each.attr for each in ir.DictAttr(own)} for own in given] or [{} for _ in range(count)]
-    for argument, result in pairs.items():
-        attributes[argument][NEXT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), result)
-    function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(own) for own in attributes])
-
-
 def unmark_state(module: ir.Module, *, loops: bool, named: bool) -> None:
     """Take the attributes away again; where there are no loops, functions alone have them.
 
