@@ -97,7 +97,7 @@ def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) ->
 def _note_sign(r: OpRewrite, entering: ScaledValue | None) -> None:
     """Remember of a new state that what entered it is nonnegative: where it is stored in a narrow type."""
     if entering is not None and entering.moments.nonnegative and r.name == "stablehlo.add":
-        r.rewriter.nonnegative_states.update(new_states(r.value()))
+        r.rewriter.nonnegative_states.update(new_states(r.value(), r.rewriter.returned_states))
 
 
 def _polynomial(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | None:

@@ -32,17 +32,51 @@ def without(emit: Emitter, scale: Scale, symbols: set[Symbol]) -> Scale | None:
 
     # t max(a s, b u) without s: t b u
     """
-    result = Scale(scale.exponent)
-    for symbol, power in scale.factors:
-        factor = Scale(0, ((symbol, 1),))
-        if power > 0 and sources(emit, factor) & symbols:
-            parts = [] if symbol in symbols else [without(emit, part, symbols) for part in emit.parts(symbol)]
-            kept = [part for part in parts if part is not None]
-            if not kept:
+    growing = _growing(emit, scale, symbols)
+    known: dict[Symbol, Scale | None] = dict.fromkeys(symbols)
+
+    def of_symbol(symbol: Symbol) -> Scale | None:
+        if symbol not in known:
+            known[symbol] = None  # a scale does not depend on itself
+            kept = [found for part in emit.parts(symbol) if (found := of_scale(part)) is not None]
+            known[symbol] = emit.maximum(kept) if kept else None
+        return known[symbol]
+
+    def of_scale(scale: Scale) -> Scale | None:
+        result = Scale(scale.exponent)
+        for symbol, power in scale.factors:
+            factor = of_symbol(symbol) if power > 0 and symbol in growing else Scale(0, ((symbol, 1),))
+            if factor is None:
                 return None
-            factor = emit.maximum(kept)
-        result = result * factor**power
-    return result
+            result = result * factor**power
+        return result
+
+    return of_scale(scale)
+
+
+def _growing(emit: Emitter, scale: Scale, symbols: set[Symbol]) -> set[Symbol]:
+    """The symbols that a scale is made of, and that grow with any of `symbols`."""
+    made_of: dict[Symbol, list[Symbol]] = {}  # what has a symbol among what it is made of
+    seen: set[Symbol] = set()
+    pending: list[tuple[Scale, Symbol | None]] = [(scale, None)]
+    while pending:
+        part, whole = pending.pop()
+        for symbol, power in part.factors:
+            if power <= 0:
+                continue
+            if whole is not None:
+                made_of.setdefault(symbol, []).append(whole)
+            if symbol not in seen:
+                seen.add(symbol)
+                pending += [(each, symbol) for each in emit.parts(symbol)]
+    growing = seen & symbols
+    reached = list(growing)
+    while reached:
+        for whole in made_of.get(reached.pop(), ()):
+            if whole not in growing:
+                growing.add(whole)
+                reached.append(whole)
+    return growing
 
 
 def is_multiple(emit: Emitter, scale: Scale, symbol: Symbol) -> bool:

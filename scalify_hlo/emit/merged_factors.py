@@ -14,7 +14,7 @@ import math
 
 from scalify_hlo.analysis.calls import defining_op, only_reader, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat, splat_number
+from scalify_hlo.module.constants import CONSTANT, constant_behind, splat, splat_number
 from scalify_hlo.size.laws.reductions import body_kind
 from scalify_hlo.types import tensor_info
 
@@ -25,8 +25,19 @@ _MOVES = ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpos
 
 def merge_factors(module: ir.Module) -> None:
     """Rewrite pairs of factors of `module` in place; its context has to be entered."""
+    constants: dict[ir.Value, ir.Operation] = {}  # with what they are broadcast to
     for op in walk(module.operation):
-        second = _factor(op) if op.name in _FACTORS else None
+        name = op.name
+        if name == CONSTANT:
+            constants[op.results[0]] = op
+            continue
+        if name == "stablehlo.broadcast_in_dim":
+            if (spread := constants.get(op.operands[0])) is not None:
+                constants[op.results[0]] = spread
+            continue
+        if name not in _FACTORS or constants.keys().isdisjoint(op.operands):
+            continue
+        second = _factor(op)
         behind = None if second is None else _product_behind(op.operands[second.data])
         first = None if behind is None else _factor(behind.operation)
         if second is None or behind is None or first is None:

@@ -22,7 +22,7 @@ that differ in nothing but their operands once. So there all of them are results
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
@@ -40,6 +40,7 @@ _ARITHMETIC = frozenset(
 )
 # Answers about scales, that a choice between two of them waits for.
 _PREDICATES = frozenset({"stablehlo.compare"})
+_FOLLOWING = _ARITHMETIC | _PREDICATES
 
 
 def packed(scales: Sequence[ir.Value]) -> list[ir.Value]:
@@ -54,11 +55,10 @@ def packed(scales: Sequence[ir.Value]) -> list[ir.Value]:
     if len(scales) <= _MOST:
         return reduced(scales)
     scalar = scales[0].type
-    vector = held(scales)
+    elements = elements_of(held(scales), len(scales))
     least, most = (splat(scalar, number) for number in (-math.inf, math.inf))
     return [
-        ir.Operation.create("stablehlo.clamp", [scalar], [least, element_of(vector, i), most]).results[0]
-        for i in range(len(scales))
+        ir.Operation.create("stablehlo.clamp", [scalar], [least, element, most]).results[0] for element in elements
     ]
 
 
@@ -187,13 +187,23 @@ def held(scales: Sequence[ir.Value]) -> ir.Value:
 
 def element_of(vector: ir.Value, index: int) -> ir.Value:
     """Number `index` of a tensor<n x f32>, of rank 0."""
+    return next(_elements(vector, (index,)))
+
+
+def elements_of(vector: ir.Value, count: int) -> Iterator[ir.Value]:
+    """The first numbers of a tensor<n x f32>, each of rank 0; each is emitted when it is asked for."""
+    return _elements(vector, range(count))
+
+
+def _elements(vector: ir.Value, indices: Iterable[int]) -> Iterator[ir.Value]:
     element = ir.RankedTensorType(vector.type).element_type
-    bounds = {"start_indices": index, "limit_indices": index + 1, "strides": 1}
-    attributes = {name: ir.DenseI64ArrayAttr.get([n]) for name, n in bounds.items()}
-    slice_ = ir.Operation.create("stablehlo.slice", [ir.RankedTensorType.get([1], element)], [vector], attributes)
-    return ir.Operation.create(
-        "stablehlo.reshape", [ir.RankedTensorType.get([], element)], [slice_.results[0]]
-    ).results[0]
+    scalar, one = (ir.RankedTensorType.get(shape, element) for shape in ([], [1]))
+    create, array = ir.Operation.create, ir.DenseI64ArrayAttr.get
+    strides = array([1])
+    for index in indices:
+        bounds = {"start_indices": array([index]), "limit_indices": array([index + 1]), "strides": strides}
+        slice_ = create("stablehlo.slice", [one], [vector], bounds).results[0]
+        yield create("stablehlo.reshape", [scalar], [slice_]).results[0]
 
 
 def is_packable(scale: ir.Value) -> bool:
@@ -217,27 +227,32 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
     of_scales = known.intersection(scales)
     constants: dict[ir.Value, ir.Operation] = {}
     arithmetic: list[ir.Operation] = []
-    ours: set[ir.Operation] = set()
+    divisions: list[ir.Operation] = []
     first: ir.Operation | None = None
     for operation in block.operations:
         op = operation.operation
         name = op.name
         if name == "stablehlo.constant":
-            if is_packable(op.results[0]):
-                constants[op.results[0]] = op
+            if is_packable(value := op.results[0]):
+                constants[value] = op
             continue
-        is_arithmetic = name in _ARITHMETIC or name in _PREDICATES
-        if is_arithmetic and _follows(op, known, constants) and (name in _PREDICATES or is_packable(op.results[0])):
-            known.add(op.results[0])
-            if _follows(op, of_scales, constants):
-                of_scales.add(op.results[0])
-            arithmetic.append(op)
-            ours.add(op)
-        elif first is None:
+        if name in _FOLLOWING:
+            operands = list(op.operands)
+            if _follow(operands, known, constants) and (name in _PREDICATES or is_packable(op.results[0])):
+                value = op.results[0]
+                known.add(value)
+                if _follow(operands, of_scales, constants):
+                    of_scales.add(value)
+                arithmetic.append(op)
+                continue
+            if name == "stablehlo.divide":
+                divisions.append(op)
+        if first is None:
             first = op
+    ours = set(arithmetic)
     if first is None or len(_read(arithmetic, ours, FEWEST_ARGUMENTS)) < FEWEST_ARGUMENTS:
         return
-    inverses = _multiply_by_inverses(block, of_scales, first)
+    inverses = _multiply_by_inverses(divisions, of_scales, first)
     arithmetic += inverses
     ours.update(inverses)
     read = _read(arithmetic, ours)
@@ -248,8 +263,7 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
                 constant.move_before(first)
         op.move_before(first)
     with ir.InsertionPoint(first), first.location:
-        vector = held(read)
-        elements = [element_of(vector, i) for i in range(len(read))]
+        elements = list(elements_of(held(read), len(read)))
     for scale, element in zip(read, elements, strict=True):
         for use in list(scale.uses):
             reader = use.owner.operation
@@ -271,7 +285,9 @@ def _read(arithmetic: Sequence[ir.Operation], ours: set[ir.Operation], most: int
     return found
 
 
-def _multiply_by_inverses(block: ir.Block, scales: set[ir.Value], first: ir.Operation) -> list[ir.Operation]:
+def _multiply_by_inverses(
+    divisions: Sequence[ir.Operation], scales: set[ir.Value], first: ir.Operation
+) -> list[ir.Operation]:
     """Multiply by 1 / scale what is divided by a known scale; the divisions of 1, which stand before `first`.
 
     XLA does the same, with an operation on one number for each scale, and XLA:CPU makes a kernel of each. A number of
@@ -281,10 +297,7 @@ def _multiply_by_inverses(block: ir.Block, scales: set[ir.Value], first: ir.Oper
     """
     inverses: dict[ir.Value, ir.Operation] = {}
     one: ir.Value | None = None
-    for operation in list(block.operations):
-        op = operation.operation
-        if op.name != "stablehlo.divide":
-            continue
+    for op in divisions:
         spread = op.operands[1].owner
         if isinstance(spread, ir.Block) or spread.name != "stablehlo.broadcast_in_dim":
             continue
@@ -308,10 +321,10 @@ def _multiply_by_inverses(block: ir.Block, scales: set[ir.Value], first: ir.Oper
     return list(inverses.values())
 
 
-def _follows(op: ir.Operation, known: set[ir.Value], constants: dict[ir.Value, ir.Operation]) -> bool:
-    """Whether an operation computes from known scales and constants, and not from constants alone."""
+def _follow(operands: Sequence[ir.Value], known: set[ir.Value], constants: dict[ir.Value, ir.Operation]) -> bool:
+    """Whether operands are known scales and constants, and not constants alone."""
     follows = False
-    for operand in op.operands:
+    for operand in operands:
         if operand in known:
             follows = True
         elif operand not in constants:

@@ -252,7 +252,7 @@ class ScaleEmitter(ScaleArithmetic):
         if symbol in self._products:
             return [self._products[symbol]]
         members = self._members.get(((symbol, 1),), self._estimates.get(symbol, []))
-        return [scale for scale in members if scale != floor()]
+        return [scale for scale in members if scale.factors or scale.exponent != budget.FLOOR]
 
     def definition(self, symbol: Symbol) -> tuple[str, list[Scale]] | None:
         """What a symbol is exactly: ("maximum" or "minimum", of these scales); None if it is nothing of the kind."""

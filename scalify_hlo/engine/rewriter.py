@@ -67,6 +67,7 @@ class Rewriter:
         self.laws: dict[ir.Value, Law] = {}  # of results of recognised blocks
         self.state_sums: dict[ir.Value, StateSum] = {}  # sums in which state is updated or averaged
         self.nonnegative_states: set[ir.Value] = set()  # new ones, to which nonnegative values have been added
+        self.returned_states: dict[ir.Block, frozenset[int]] = {}  # which results of a block are new state
         self.polynomials: dict[ir.Value, PolynomialSum] = {}
         self.range_reductions: set[ir.Value] = set()
         self.bounded_divisors: dict[ir.Value, Divisor] = {}
@@ -116,7 +117,7 @@ class Rewriter:
             if self.journals:
                 self.journals[-1].extend(sums)
         if not self.paper:
-            polynomials = polynomial_sums(block)
+            polynomials = polynomial_sums(block, operations)
             self.polynomials |= polynomials
             if self.journals:
                 self.journals[-1].extend(polynomials)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.packed_scales import element_of
+from scalify_hlo.emit.packed_scales import elements_of
 from scalify_hlo.module.carriers import constrain, lay_out, pinned
 from scalify_hlo.module.manual import device_groups
 from scalify_hlo.module.propagation import Axes, Propagated
@@ -111,7 +111,7 @@ def _join(block: ir.Block, group: list[_Number], known: Propagated | None) -> No
     uses = [[(use.owner.operation, use.operand_number) for use in each.op.results[0].uses] for each in group]
     with ir.InsertionPoint.after(last), last.location:
         vector = _summed(group, known)
-        numbers = [element_of(vector, i) for i in range(len(group))]
+        numbers = list(elements_of(vector, len(group)))
     for number, users in zip(numbers, uses, strict=True):
         for user, index in users:
             user.operands[index] = number

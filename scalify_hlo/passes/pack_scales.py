@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.packed_scales import element_of, is_packable, packed, source_of, vector_of
+from scalify_hlo.emit.packed_scales import element_of, elements_of, is_packable, packed, source_of, vector_of
 from scalify_hlo.engine.selection import ROLE, SCALE_ELEMENT, SCALES, attributes_of, role_of
 from scalify_hlo.engine.signature import (
     ALIASING,
@@ -127,7 +127,7 @@ def _pack_arguments(function: ir.Operation, layout: Layout) -> list[ir.Value]:
     vector = block.add_argument(type_, location)
     new_attributes.append(_of_vector(attributes[first - 1]))
     with ir.InsertionPoint.at_block_begin(block):
-        numbers = [element_of(vector, element) for element in range(layout.length)]
+        numbers = list(elements_of(vector, layout.length))
     for i, element in layout.elements.items():
         old[i].replace_all_uses_with(numbers[element])
     for _ in old:

@@ -8,6 +8,7 @@ be as large as its term of lower degree; iterated, as the tensor itself: that is
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
@@ -17,6 +18,7 @@ from scalify_hlo.types import tensor_info
 
 _SUMS = frozenset({"stablehlo.add", "stablehlo.subtract"})
 _MATRIX_PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot"})
+_PRODUCTS = _MATRIX_PRODUCTS | {"stablehlo.multiply"}
 _MOVES = (
     names(Trait.CARRIES) | {"stablehlo.transpose", "stablehlo.reshape", "stablehlo.convert", "stablehlo.negate"}
 ) - {"stablehlo.custom_call"}
@@ -32,19 +34,20 @@ class PolynomialSum:
     base: ir.Value | None
 
 
-def polynomial_sums(block: ir.Block) -> dict[ir.Value, PolynomialSum]:
-    """Sums of a block that are polynomials of one tensor.
+def polynomial_sums(block: ir.Block, operations: Sequence[ir.Operation]) -> dict[ir.Value, PolynomialSum]:
+    """Sums of a block, which has these operations, that are polynomials of one tensor.
 
     Those of elementwise products only where they are iterated: in a loop, or where a tensor is such a sum itself.
     """
     loop = block.owner.operation.name == "stablehlo.while"
     found: dict[ir.Value, PolynomialSum] = {}
     elementwise: dict[ir.Value, PolynomialSum] = {}
-    for op in [each.operation for each in block.operations]:
+    for op in operations:
         if op.name not in _SUMS or not tensor_info(op.results[0].type).is_float:
             continue
+        terms = [_multiples(operand) for operand in op.operands]
         for low in (0, 1):
-            product, base = _product_with(op.operands[1 - low], _multiples(op.operands[low]))
+            product, base = _product_with(terms[1 - low][-1], terms[low])
             if product is None or base is None:
                 continue
             value = op.results[0]
@@ -82,9 +85,9 @@ def _number_in(op: ir.Operation) -> int | None:
 
 
 def _product_with(value: ir.Value, multiples: list[ir.Value]) -> tuple[ir.Operation | None, ir.Value | None]:
-    """The product that a value is a multiple of, if a factor is one of `multiples` and the other is made of it too."""
-    op = defining_op(_multiples(value)[-1])
-    if op is None or op.name not in _MATRIX_PRODUCTS | {"stablehlo.multiply"}:
+    """The product that a value is, if a factor is one of `multiples` and the other is made of it too."""
+    op = defining_op(value)
+    if op is None or op.name not in _PRODUCTS:
         return None, None
     known = set(multiples)
     factors = [_multiples(operand) for operand in op.operands]

@@ -253,15 +253,21 @@ def state_sums(forms: AffineForms, block: ir.Block) -> dict[ir.Value, StateSum]:
     return found
 
 
-def new_states(value: ir.Value) -> Iterator[ir.Value]:
-    """What becomes of a value, rounded or rescaled, that is returned as an argument's or a loop's new value."""
+def new_states(value: ir.Value, returned: dict[ir.Block, frozenset[int]]) -> Iterator[ir.Value]:
+    """What becomes of a value, rounded or rescaled, that is returned as an argument's or a loop's new value.
+
+    returned: which results of a block are new values, of the blocks that have been asked for; others are added.
+    """
     for use in value.uses:
         op = use.owner.operation
         if op.name in ("func.return", "stablehlo.return"):
-            if use.operand_number in {result for _, result in _pairs_of_block(op.block)}:
+            block = op.block
+            if block not in returned:
+                returned[block] = frozenset(result for _, result in _pairs_of_block(block))
+            if use.operand_number in returned[block]:
                 yield value
         elif (op.name in _STORING and use.operand_number == 0) or _adds_epsilon(op, use.operand_number):
-            yield from new_states(op.results[0])
+            yield from new_states(op.results[0], returned)
 
 
 def _adds_epsilon(op: ir.Operation, operand: int) -> bool:
