@@ -1,8 +1,9 @@
 """How many Python calls rewriting a program takes: what the rewriter's time is made of, without a clock's noise.
 
-One f32 `add` alone (its rule, and all of its module), then training steps of the calibration models in f32 and f16:
-calls for each operation of the program before it is rewritten. A generator counts as a call each time that it goes on,
-and so do comprehensions up to Python 3.11. Counts are exact: the same program gives the same number again.
+One f32 `add` alone (its rule, and all of its module), then training steps of the calibration models in f32, in f16 and
+with all passes of a preset: calls for each operation of the program before it is rewritten. A generator counts as one
+each time that it goes on, and so do comprehensions up to Python 3.11. Counts are exact: the same program gives the same
+number again.
 
     python -m benchmarks.python_calls [FILE.mlir ...] [--models gpt2,lstm] [--layers 2] [--out FILE]
 
@@ -25,8 +26,11 @@ from benchmarks.models.training import adam, initial_state
 from benchmarks.records import RESULTS, environment, write_json
 from examples.operation_count import count_operations
 from scalify_hlo import rewrite_module
+from scalify_hlo.bindings import ir
 from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.execution.modules import as_module
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from scalify_hlo.precision import Preset
 
 ADD = """
 func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -35,6 +39,7 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
 }
 """
 _LSTM_STEPS = 16
+_PRESET: Preset = "fp8-fp16-state"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,9 +55,19 @@ class Count:
         return self.calls / self.operations
 
 
-def count(program: str | bytes) -> Count:
-    """Rewrite a program twice, and count the second time, when the rules are loaded."""
-    rewrite_module(as_module(program))
+def count(program: str | bytes, precision: Preset | None = None) -> Count:
+    """Rewrite a program twice, and count the second time, when the rules are loaded.
+
+    precision: a preset, all passes of which are run; by default `scalify` alone.
+    """
+
+    def rewrite(module: ir.Module) -> None:
+        if precision is None:
+            rewrite_module(module)
+        else:
+            precision_pipeline(precision).run(module, [])
+
+    rewrite(as_module(program))
     module = as_module(program)
     visit = Rewriter.visit.__code__
     calls = rules = depth = 0
@@ -68,7 +83,7 @@ def count(program: str | bytes) -> Count:
 
     sys.setprofile(note)
     try:
-        rewrite_module(module)
+        rewrite(module)
     finally:
         sys.setprofile(None)
     return Count(count_operations(program).total, calls, rules)
@@ -95,17 +110,19 @@ def step(name: str, layers: int, dtype: str) -> str:
 @click.option("--out", type=click.Path(path_type=pathlib.Path), default=RESULTS / "python_calls.json")
 def main(files: tuple[pathlib.Path, ...], models: str, layers: int, out: pathlib.Path) -> None:
     """Count and write a table."""
-    programs: dict[str, str | bytes] = {"add": ADD}
+    programs: dict[str, tuple[str | bytes, Preset | None]] = {"add": (ADD, None)}
     names = [name for name in models.split(",") if name]
     unknown = [name for name in names if name not in MODELS]
     if unknown:
         raise click.BadParameter(f"no model '{unknown[0]}'; known are {', '.join(MODELS)}", param_hint="--models")
-    programs |= {f"{name} {dtype}": step(name, layers, dtype) for name in names for dtype in ("f32", "f16")}
-    programs |= {file.stem: file.read_bytes() for file in files}
+    for name in names:
+        programs |= {f"{name} {dtype}": (step(name, layers, dtype), None) for dtype in ("f32", "f16")}
+        programs[f"{name} {_PRESET}"] = step(name, layers, "f32"), _PRESET
+    programs |= {file.stem: (file.read_bytes(), None) for file in files}
     rows: dict[str, Any] = {}
     print("| program | operations | calls | in rules | for each operation |\n|---|--:|--:|--:|--:|")
-    for name, program in programs.items():
-        found = count(program)
+    for name, (program, precision) in programs.items():
+        found = count(program, precision)
         rows[name] = {**dataclasses.asdict(found), "per operation": round(found.per_operation, 1)}
         cells = f"{found.operations:,} | {found.calls:,} | {found.rules:,} | {found.per_operation:.1f}"
         print(f"| {name} | {cells} |", flush=True)

@@ -1,7 +1,10 @@
 """How many Python calls rewriting takes: counts, which no load on the machine changes."""
 
 import pathlib
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 from click.testing import CliRunner
 
@@ -26,6 +29,29 @@ def test_calls_for_each_operation(name: str, dtype: str, most: int) -> None:
     assert python_calls.count(python_calls.step(name, 2, dtype)).per_operation <= most
 
 
+# All passes of a preset: each walks the program, and several ask what kind of program it is.
+def test_calls_of_a_preset() -> None:
+    assert python_calls.count(python_calls.step("gpt2", 2, "f32"), "fp8-fp16-state").per_operation <= 960
+
+
+# What the scales of a loop grow with are maxima of maxima: one was looked at as often as there are ways that lead to it.
+def test_calls_of_a_line_search() -> None:
+    optax = pytest.importorskip("optax")
+    optimizer = optax.lbfgs()
+
+    def loss(p: Any) -> jax.Array:
+        return jnp.sum((jnp.tanh(p["a"] @ p["b"]) - 1) ** 2)
+
+    def train_step(p: Any, state: Any) -> tuple[Any, Any]:
+        value, gradient = optax.value_and_grad_from_state(loss)(p, state=state)
+        updates, state = optimizer.update(gradient, state, p, value=value, grad=gradient, value_fn=loss)
+        return optax.apply_updates(p, updates), state
+
+    weights = {name: jnp.ones((4, 4)) for name in "ab"}
+    program = jax.export.export(jax.jit(train_step))(weights, optimizer.init(weights)).mlir_module()
+    assert python_calls.count(program).per_operation <= 460
+
+
 def test_the_rule_of_one_addition() -> None:
     assert python_calls.count(python_calls.ADD).rules <= 230
 
@@ -38,7 +64,7 @@ def test_the_command_writes_a_table(tmp_path: pathlib.Path) -> None:
     assert done.exit_code == 0, done.output
     rows = read_json(out)["programs"]
     assert rows["add"] == rows["sum"]
-    assert rows.keys() == {"add", "sum", "lstm f32", "lstm f16"}
+    assert rows.keys() == {"add", "sum", "lstm f32", "lstm f16", "lstm fp8-fp16-state"}
 
 
 def test_the_command_refuses_a_model_that_is_none() -> None:

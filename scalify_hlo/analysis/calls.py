@@ -1,5 +1,6 @@
 """Which function calls which, where a function returns, and what enters the bodies of loops."""
 
+import functools
 from collections.abc import Iterator
 
 from scalify_hlo.bindings import ir
@@ -65,11 +66,13 @@ def is_used(op: ir.Operation) -> bool:
 
 
 class CallGraph:
-    """Functions of a module that have a body, by name, with the operations that call each of them."""
+    """Functions of a module that have a body, by name, with the operations that call each of them.
+
+    The calls are looked for when they are first asked for.
+    """
 
     def __init__(self, module: ir.Module):
         self.functions: dict[str, ir.Operation] = {}
-        self.sites: dict[str, list[ir.Operation]] = {}
         self.public: list[str] = []
         for child in module.body.operations:
             op = child.operation
@@ -80,13 +83,19 @@ class CallGraph:
             visibility = op.attributes.get("sym_visibility")
             if visibility is None or ir.StringAttr(visibility).value == "public":
                 self.public.append(name)
+        self._block_owner = {self.body(name): name for name in self.functions}
+
+    @functools.cached_property
+    def sites(self) -> dict[str, list[ir.Operation]]:
+        """The operations that call a function, by its name, in program order."""
+        found: dict[str, list[ir.Operation]] = {}
         # Of one function alone there are no calls.
         for function in self.functions.values() if len(self.functions) > 1 else ():
             for op in walk(function):
                 callee = callee_name(op) if op.name in CALLS else None
                 if callee in self.functions:
-                    self.sites.setdefault(callee, []).append(op)
-        self._block_owner = {self.body(name): name for name in self.functions}
+                    found.setdefault(callee, []).append(op)
+        return found
 
     def body(self, name: str) -> ir.Block:
         """The entry block of a function."""

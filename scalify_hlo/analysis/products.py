@@ -130,18 +130,17 @@ class _Classifier:
     def __init__(self, calls: CallGraph):
         self.names = NameStacks(calls)
         self.origins = Origins(calls)
+        operations = list(program_order(calls))
         self.products = [
-            self._product(op)
-            for op in program_order(calls)
-            if is_product(op) and tensor_info(op.results[0].type).is_float
+            self._product(op) for op in operations if is_product(op) and tensor_info(op.results[0].type).is_float
         ]
         if not self.products:
             return
         self.graph = ValueGraph(calls)
-        self.named = any(self.names.direction(op) is Direction.BACKWARD for op in program_order(calls))
+        self.named = any(self.names.direction(op) is Direction.BACKWARD for op in operations)
         # Attention shares an operand between scores and mixing as a backward pass does; where JAX's names stand on the
         # operations and none is of a backward pass, there is none.
-        if self.named or not any(self.names.tells_derivatives(op) for op in program_order(calls)):
+        if self.named or not any(self.names.tells_derivatives(op) for op in operations):
             self._by_data_flow()
         if self.named:
             self._by_names()

@@ -83,9 +83,12 @@ class ValueGraph:
                 self._add_plain(op)
 
     def _add_plain(self, op: ir.Operation) -> None:
-        for operand in op.operands:
-            for result in op.results:
-                self._edge(operand, result)
+        operands = list(op.operands)
+        for result in op.results:
+            if operands and tensor_info(result.type).carries_scale:
+                target = self._id(result)
+                for operand in operands:
+                    self._edges[self._id(operand)].append(target)
 
     def _add_call(self, op: ir.Operation, callee: str) -> None:
         body = self._calls.body(callee)
@@ -147,14 +150,16 @@ class ValueGraph:
         pending = [(seed, 0) for seed in seeds]
         while pending:
             value, state = pending.pop()
-            targets = [(target, state) for target in self._edges[value]]
-            targets += [(target, 1) for target in self._down[value]]
-            if state == 0:
-                targets += [(target, 0) for target in self._up[value]]
-            for target, new_state in targets:
-                if target not in seen[new_state]:
-                    if wanted(target):
-                        return None
-                    seen[new_state].add(target)
-                    pending.append((target, new_state))
+            for targets, new_state in (
+                (self._edges[value], state),
+                (self._down[value], 1),
+                (() if state else self._up[value], 0),
+            ):
+                reached = seen[new_state]
+                for target in targets:
+                    if target not in reached:
+                        if wanted(target):
+                            return None
+                        reached.add(target)
+                        pending.append((target, new_state))
         return seen[0] | seen[1]

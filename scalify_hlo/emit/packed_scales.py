@@ -57,9 +57,7 @@ def packed(scales: Sequence[ir.Value]) -> list[ir.Value]:
     scalar = scales[0].type
     elements = elements_of(held(scales), len(scales))
     least, most = (splat(scalar, number) for number in (-math.inf, math.inf))
-    return [
-        ir.Operation.create("stablehlo.clamp", [scalar], [least, element, most]).results[0] for element in elements
-    ]
+    return [ir.Operation.create("stablehlo.clamp", [scalar], [least, element, most]).results[0] for element in elements]
 
 
 def reduced(scales: Sequence[ir.Value]) -> list[ir.Value]:

@@ -133,14 +133,15 @@ def pinned(value: ir.Value, sharding: ir.Attribute, ip: ir.InsertionPoint) -> ir
 
 def _fold_block(block: ir.Block) -> bool:
     found = False
-    for op in [op.operation for op in block.operations]:
-        for region in op.regions:
-            for inner in region.blocks:
-                found |= _fold_block(inner)
+    for each in list(block.operations):
+        op = each.operation
         if op.name == _CONSTRAINT:
             found |= _fold(op)
-        elif len(op.results) == 1 and SHARDING in op.attributes:
-            found = True
+            continue
+        found = found or (SHARDING in op.attributes and len(op.results) == 1)
+        for region in op.regions if len(op.regions) else ():
+            for inner in region.blocks:
+                found |= _fold_block(inner)
     return found
 
 

@@ -64,44 +64,46 @@ class HoldSums(Pass):
 
 def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
     """Note what the results of an operation are computed from, and hold it if it is a sum to be held."""
-    if op.name == "stablehlo.constant" or not all(isinstance(each.type, ir.RankedTensorType) for each in op.results):
+    name = op.name
+    results = [] if name == "stablehlo.constant" else list(op.results)
+    infos = [tensor_info(result.type) for result in results]
+    if not infos or not all(info.element for info in infos):  # a token is no tensor
         return
-    infos = [tensor_info(result.type) for result in op.results]
-    carried = carries(op) and op.name != _BARRIER
-    repeated = (carried or op.name in _REPEATED) and all(info.is_static for info in infos)
-    if not repeated:
-        for result in op.results:
-            sources[result] = _Sources(frozenset({result}), op.name in _PRODUCTS, False)
+    repeated = name in _REPEATED or (name != _BARRIER and carries(op))
+    if not repeated or not all(info.is_static for info in infos):
+        for result in results:
+            sources[result] = _Sources(frozenset({result}), name in _PRODUCTS, False)
         return
     parts = [_sources(operand, infos[0], sources) for operand in op.operands]
     tensors = frozenset[ir.Value]().union(*(part.tensors for part in parts))
     found = _Sources(
-        tensors if len(tensors) <= _MOST else frozenset({op.results[0]}),
+        tensors if len(tensors) <= _MOST else frozenset({results[0]}),
         any(part.product for part in parts),
         any(part.argument for part in parts),
     )
-    for result in op.results:
+    for result in results:
         sources[result] = found
-    if op.name not in _SUMS or not infos[0].is_float or found.argument or not found.product:
+    if name not in _SUMS or not infos[0].is_float or found.argument or not found.product:
         return
     first, second = (part.tensors for part in parts)
     if not first or not second or first == second or len(tensors) < 2:
         return
-    held = _held(op.results[0])
+    held = _held(results[0])
     if held is not None:
         sources[held] = _Sources(frozenset({held}), False, False)
 
 
 def _sources(value: ir.Value, of: TensorInfo, sources: dict[ir.Value, _Sources]) -> _Sources:
     """What an operand is computed from; nothing, for one that is much smaller than the result."""
-    if not isinstance(value.type, ir.RankedTensorType):
-        return _NOTHING
     info = tensor_info(value.type)
+    if not info.element:
+        return _NOTHING
     if info.is_static and 2 * info.size <= of.size:
         return _NOTHING
-    if defining_op(value) is None:
+    found = sources.get(value)
+    if found is None and defining_op(value) is None:
         return _Sources(frozenset({value}), False, True)
-    return sources.get(value, _NOTHING)
+    return found or _NOTHING
 
 
 def _held(value: ir.Value) -> ir.Value | None:

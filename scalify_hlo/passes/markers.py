@@ -54,11 +54,16 @@ def marker(module: ir.Module, name: str, operands: list[ir.Value], results: list
 
 
 def _decomposition(module: ir.Module, name: str, arguments: list[ir.Type], results: list[ir.Type]) -> str:
-    taken = {
-        ir.StringAttr(op.attributes["sym_name"]).value for op in module.body.operations if "sym_name" in op.attributes
-    }
+    taken = ir.SymbolTable(module.operation)
     stem = name.replace(".", "_")
-    symbol = next(f"{stem}_{i}" for i in range(len(taken) + 1) if f"{stem}_{i}" not in taken)
+    free = 1
+    while f"{stem}_{free - 1}" in taken:
+        free *= 2
+    least = free // 2  # of numbers that are given one after another
+    while least < free - 1:
+        middle = (least + free - 1) // 2
+        least, free = (middle + 1, free) if f"{stem}_{middle}" in taken else (least, middle + 1)
+    symbol = f"{stem}_{least}"
     function = ir.Operation.create(
         "func.func",
         attributes={

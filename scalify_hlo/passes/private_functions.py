@@ -39,21 +39,49 @@ def unshare(module: ir.Module) -> None:
 
 def merge_equal(module: ir.Module) -> None:
     """Let calls of private functions with equal bodies call the first of them, and remove the others."""
-    while True:
-        calls = CallGraph(module)
+    calls = CallGraph(module)
+    if len(calls.functions) == len(calls.public):
+        return
+    kept: dict[str, str] = {}  # instead of a function, itself where it stays
+    # What is called comes first: then functions that call equal ones are equal.
+    for together in _by_height(calls):
         first: dict[str, str] = {}
-        renamed: dict[str, str] = {}
-        for name, function in calls.functions.items():
+        for name, sites in together.items():
+            for site, callee in sites:
+                if kept.get(callee, callee) != callee:
+                    _set_callee(site, kept[callee])
             if name not in calls.public:
-                kept = first.setdefault(_body_text(function), name)
-                if kept != name:
-                    renamed[name] = kept
-        if not renamed:
-            return
-        for name, kept in renamed.items():
-            for site in calls.sites.get(name, ()):
-                _set_callee(site, kept)
+                kept[name] = first.setdefault(_body_text(calls.functions[name]), name)
+    for name, instead in kept.items():
+        if instead != name:
             calls.functions[name].erase()
+
+
+def _by_height(calls: CallGraph) -> list[dict[str, list[tuple[ir.Operation, str]]]]:
+    """Functions with the calls in them, in the order of the module: those that call none, those that call these, ...
+
+    A function that calls itself, by others or not, is taken to call none.
+    """
+    inside = {
+        name: [(op, callee) for op in walk(function) if (callee := callee_name(op)) in calls.functions]
+        for name, function in calls.functions.items()
+    }
+    heights: dict[str, int] = {}
+    pending = list(inside)
+    entered: set[str] = set()
+    while pending:
+        name = pending[-1]
+        missing = [callee for _, callee in inside[name] if callee not in heights and callee not in entered]
+        if name in heights or (name in entered and not missing):
+            pending.pop()
+            heights.setdefault(name, max((heights.get(callee, -1) + 1 for _, callee in inside[name]), default=0))
+        else:
+            entered.add(name)
+            pending += missing
+    levels: list[dict[str, list[tuple[ir.Operation, str]]]] = [{} for _ in range(max(heights.values(), default=-1) + 1)]
+    for name, sites in inside.items():
+        levels[heights[name]][name] = sites
+    return levels
 
 
 def has_floats(function: ir.Operation) -> bool:

@@ -66,16 +66,22 @@ class StoreWeights(Pass):
             scales = own_file.arguments
             body = main.regions[0].blocks[0]
             attributes = attributes_of(main, "arg_attrs", len(body.arguments))
+            names = argument_names(main)
+            weights = [
+                i
+                for i, own in enumerate(attributes)
+                if STATE in own and ir.StringAttr(own[STATE]).value == "weight"
+                if not matches(names[i], self.exclude) and names[i] not in own_file.wide_weights
+            ]
+            if not weights:
+                erase_dead(module)
+                return
             dims = channel_dimensions(module, ir.StringAttr(main.attributes["sym_name"]).value)
             storage = NarrowStorage(module)
             problems: list[Diagnostic] = []
             count = elements = channelled = 0
-            for i, (argument, name) in enumerate(zip(body.arguments, argument_names(main), strict=True)):
-                own = attributes[i]
-                if STATE not in own or ir.StringAttr(own[STATE]).value != "weight" or matches(name, self.exclude):
-                    continue
-                if name in own_file.wide_weights:
-                    continue
+            for i in weights:
+                argument, name, own = body.arguments[i], names[i], attributes[i]
                 info, channels = tensor_info(argument.type), dims.get(i, ())
                 frozen = frozen_value(own)
                 given = scales.get(name) if frozen is None else channel_scales(frozen, channels, "rms", self.channels)

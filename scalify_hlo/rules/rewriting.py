@@ -85,6 +85,7 @@ class Rewriting(Protocol):
     laws: dict[ir.Value, Law]
     state_sums: dict[ir.Value, StateSum]
     nonnegative_states: set[ir.Value]
+    returned_states: dict[ir.Block, frozenset[int]]
     polynomials: dict[ir.Value, PolynomialSum]
     range_reductions: set[ir.Value]
     bounded_divisors: dict[ir.Value, Divisor]

@@ -87,7 +87,10 @@ class SizeErrors:
         self._most[value] = max(self._most.get(value, 0.0), self._total(degrees))
 
     def _total(self, degrees: _Degrees) -> float:
-        return sum(abs(degree) * self._weights[source] for source, degree in degrees.items())
+        total = 0.0
+        for source, degree in degrees.items():
+            total += abs(degree) * self._weights[source]
+        return total
 
     def _operation(self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]) -> list[_Degrees]:
         callee = self._graph.callee_body(op)
