@@ -34,7 +34,7 @@ def test_calls_of_a_preset() -> None:
     assert python_calls.count(python_calls.step("gpt2", 2, "f32"), "fp8-fp16-state").per_operation <= 960
 
 
-# What the scales of a loop grow with are maxima of maxima: one was looked at as often as there are ways that lead to it.
+# Scales of a loop are maxima of maxima: each was looked at as often as there are ways that lead to it.
 def test_calls_of_a_line_search() -> None:
     optax = pytest.importorskip("optax")
     optimizer = optax.lbfgs()
