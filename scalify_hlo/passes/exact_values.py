@@ -65,36 +65,34 @@ class ExactValues:
             return
         self.noted.add(block)
         for op in reversed([op.operation for op in block.operations]):
-            elementwise = op.name in kinds.ELEMENTWISE and op.name not in kinds.BOUNDED
-            passes_on = elementwise or op.name in kinds.MOVEMENT
+            name, results = op.name, list(op.results)
+            passes_on = name in kinds.MOVEMENT or (name in kinds.ELEMENTWISE and name not in kinds.BOUNDED)
             body = self.calls.callee_body(op)
-            bodies = [region.blocks[0] for region in op.regions] if op.name in kinds.BRANCHES else [body]
+            bodies = [region.blocks[0] for region in op.regions] if name in kinds.BRANCHES else [body] if body else []
             whole = (
-                (self.logged, op.name == "stablehlo.log"),
-                (self.angles, op.name in kinds.OF_ANGLES),
+                (self.logged, name == "stablehlo.log"),
+                (self.angles, name in kinds.OF_ANGLES),
                 (self.ranked, kinds.chooses_index(op)),
                 (self.solved, is_linear_algebra(op)),
             )
             for found, starts in whole:
                 if starts:
                     found.update(v for i, v in enumerate(op.operands) if kinds.is_key(op, i))
-                if any(value in found for value in op.results):
-                    adds = found is self.angles and op.name in kinds.REDUCTIONS and kinds.accumulates(op)
+                if not found.isdisjoint(results):
+                    adds = found is self.angles and name in kinds.REDUCTIONS and kinds.accumulates(op)
                     if passes_on or adds or self.is_transform(op):
                         found.update(op.operands)
-                for inner in bodies:
-                    if inner is not None:
+                    for inner in bodies:
                         returned = terminator(inner).operands
-                        found.update(v for v, r in zip(returned, op.results, strict=False) if r in found)
-            guarded = None if any(value in self.update for value in op.results) else guarded_divisor(op)
+                        found.update(v for v, r in zip(returned, results, strict=False) if r in found)
+            guarded = guarded_divisor(op) if self.update.isdisjoint(results) else None
             # What the gradient of the quotient is multiplied by is beyond the type.
             if guarded is not None and not fits(guarded.slope, self.compute):
                 self.logged.add(guarded.divisor)
                 if not guarded.vanishes:
-                    self.quotients.update(op.results)
+                    self.quotients.update(results)
             for inner in bodies:
-                if inner is not None:
-                    self.note_whole(inner)
+                self.note_whole(inner)
             if body is not None:
                 for found, _ in whole:
                     found.update(v for v, a in zip(op.operands, body.arguments, strict=False) if a in found)
@@ -104,9 +102,9 @@ class ExactValues:
 
         It is by a function that is written out, as by the one operation that the function stands for.
         """
-        whole = (self.logged, self.angles, self.ranked, self.solved, self.quotients)
-        if any(value in found for found in whole):
-            return True
+        for found in (self.logged, self.angles, self.ranked, self.solved, self.quotients):
+            if value in found:
+                return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
         return bool(readers) and readers[0] is not None and all(reader is readers[0] for reader in readers)
 
@@ -148,13 +146,15 @@ class ExactValues:
             self.quotients.difference_update(op.results)
             if found and narrow:
                 self.quotients.update(op.results)
-        if op.name in _HANDS_ON and any(value in self.quotients for value in op.operands):
+        if op.name in _HANDS_ON and not self.quotients.isdisjoint(op.operands):
             self.quotients.update(op.results)
 
     def is_derived(self, value: ir.Value) -> bool:
         """Whether a value is computed by the optimiser, or of what is."""
-        computed = before_carriers(value)  # state behind a sharding constraint is state
-        return value in self.derived or (value in self.update and not isinstance(computed.owner, ir.Block))
+        if value in self.derived:
+            return True
+        # State behind a sharding constraint is state.
+        return value in self.update and not isinstance(before_carriers(value), ir.BlockArgument)
 
     def note_derived(self, op: ir.Operation, held: Mapping[ir.Value, Held]) -> bool:
         """Note whether an operation is the optimiser's, though none on the way from state to state elementwise.
@@ -163,16 +163,22 @@ class ExactValues:
         statistic.
         These are iterations of matrix polynomials whose terms cancel, and small beside the model's products.
         """
-        operands = [value for value in op.operands if value in held]
-        derived = [self.is_derived(value) for value in operands]
-        others = [value for value, known in zip(operands, derived, strict=True) if not known]
-        if any(held[value].from_model and value not in self.state for value in others):
-            return False
-        if any(derived):
+        others: list[ir.Value] = []
+        derives = False
+        for value in op.operands:
+            if value not in held:
+                continue
+            if self.is_derived(value):
+                derives = True
+            elif held[value].from_model and value not in self.state:
+                return False
+            else:
+                others.append(value)
+        if derives:
             self.derived.update(op.results)
-        elif any(value in self.state for value in others):
+        elif not self.state.isdisjoint(others):
             self.state.update(op.results)
-        return any(derived)
+        return derives
 
     def hand_on(self, values: list[ir.Value], places: list[ir.Value]) -> None:
         """Note that places (arguments of a function or of a loop's body, results) have values, one each."""

@@ -75,12 +75,12 @@ def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
             sources[result] = _Sources(frozenset({result}), name in _PRODUCTS, False)
         return
     parts = [_sources(operand, infos[0], sources) for operand in op.operands]
-    tensors = frozenset[ir.Value]().union(*(part.tensors for part in parts))
-    found = _Sources(
-        tensors if len(tensors) <= _MOST else frozenset({results[0]}),
-        any(part.product for part in parts),
-        any(part.argument for part in parts),
-    )
+    tensors: set[ir.Value] = set()
+    product = argument = False
+    for part in parts:
+        tensors |= part.tensors
+        product, argument = product or part.product, argument or part.argument
+    found = _Sources(frozenset(tensors if len(tensors) <= _MOST else results[:1]), product, argument)
     for result in results:
         sources[result] = found
     if name not in _SUMS or not infos[0].is_float or found.argument or not found.product:

@@ -36,7 +36,7 @@ class OperationRetyper:
         return {i: self.held[value] for i, value in enumerate(op.operands) if value in self.held}
 
     def _in_update(self, op: ir.Operation) -> bool:
-        return any(result in self.update.values for result in op.results)
+        return not self.update.values.isdisjoint(op.results)
 
     # --- one operation ----------------------------------------------------------------------------------------
 
