@@ -4,7 +4,8 @@
     python -m experiments zoo --tasks=vae,flow --rows=f32,fp8 --steps=60 --out=few.json
 
 Rows are f32; f32 with weights changed by 5e-4 ("noise": what a run may differ by for no reason); all floats cast to f16
-or bf16 and nothing else done; and the presets of `scalify(step, precision=...)`. Every task x row x seed starts from
+or bf16 and nothing else done; f32 with linear products by the usual FP8 recipe (E4M3 values, E5M2 gradients, scaled by the
+largest magnitude of each tensor); and the presets of `scalify(step, precision=...)`. Every task x row x seed starts from
 the same weights and sees the same batches. Results are written after every run, and what the file has is not repeated
 (`--fresh` repeats the rows that are asked for). The final loss is the mean of the last 20 steps.
 """
@@ -23,7 +24,7 @@ import click
 from benchmarks.models.tasks import TASKS
 from benchmarks.records import environment, read_json, write_json
 from experiments.chosen import chosen
-from experiments.zoo_report import summary, table
+from experiments.zoo_report import by_row, summary, table
 from experiments.zoo_run import ROWS
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -50,7 +51,7 @@ def main(
     document: bool,
 ) -> None:
     record = trained(tasks, rows, seeds.split(","), steps, limit, out, fresh=fresh)
-    text = f"{table(record)}\n\n{summary(record)}"
+    text = f"{table(record)}\n\n{by_row(record)}\n\n{summary(record)}"
     click.echo(f"\n{text}")
     if document:
         write_into_document("zoo", text)

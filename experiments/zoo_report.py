@@ -1,6 +1,7 @@
 """The zoo's results as a Markdown table, and how many of the runs are as near to f32 as they should be."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,9 +72,25 @@ def summary(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def count_runs(runs: dict[str, Any], counts: dict[str, int]) -> None:
-    """Adds the presets' runs of a task to the counts, by how near to f32 they are or what they failed with."""
-    for row in _JUDGED:
+def by_row(record: dict[str, Any]) -> str:
+    """How many runs of each row are right, those of plain casts and of the usual FP8 recipe among them."""
+    lines = ["| row | runs | within tolerance | within twice that | not finite | refused, or another failure |"]
+    lines.append("|:-|-:|-:|-:|-:|-:|")
+    for name, row in ROWS.items():
+        if name == "f32" or row.noise:
+            continue
+        counts = dict.fromkeys(("runs", "right", "near", "not finite", "refused", "other"), 0)
+        for runs in record["runs"].values():
+            count_runs(runs, counts, (name,))
+        failed = counts.pop("refused") + counts.pop("other")
+        if counts["runs"]:
+            lines.append(f"| {row.title} | {' | '.join(str(count) for count in (*counts.values(), failed))} |")
+    return "\n".join(lines)
+
+
+def count_runs(runs: dict[str, Any], counts: dict[str, int], rows: Sequence[str] = _JUDGED) -> None:
+    """Adds a task's runs of some rows to the counts, by how near to f32 they are or what they failed with."""
+    for row in rows:
         for seed, run in runs.get(row, {}).items():
             counts["runs"] += 1
             if run["failure"]:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.models.tasks import TASKS
-from experiments import zoo, zoo_report
+from experiments import zoo, zoo_report, zoo_run
 
 
 @pytest.mark.filterwarnings("ignore")  # of libraries that are older than jax
@@ -46,6 +46,15 @@ def test_the_command_trains_rows_and_goes_on_where_it_was(tmp_path: pathlib.Path
     assert done.exit_code == 2 and "has runs of 3 steps, not 4" in done.output
 
 
+def test_the_usual_recipe_rounds_the_products_of_the_step_alone() -> None:
+    """Losses differ by what FP8 rounds, and the step takes and returns f32 as it did."""
+    pytest.importorskip("optax", reason="optax is not installed")
+    training = zoo_run.Training("metric")
+    f32, fp8 = (training.run(row, 0, 2) for row in ("f32", "fp8-current"))
+    assert fp8["failure"] is None
+    assert 1e-6 < abs(fp8["first_loss"] - f32["first_loss"]) < 0.05
+
+
 def test_a_process_that_dies_is_the_result_of_its_row_only(tmp_path: pathlib.Path, monkeypatch: Any) -> None:
     """The trained process is one that answers for a row, then dies at the next."""
     script = tmp_path / "run.sh"
@@ -77,6 +86,11 @@ def test_the_table_shows_what_is_wrong() -> None:
     assert zoo_report.tolerance(drawn, "1") == pytest.approx(3 * np.sqrt((0.01**2 + 0.07**2 + 0.05**2) / 4))
     record = {"runs": {"vae": runs}}
     row = zoo_report.table(record).splitlines()[-1]
-    assert row.endswith("| 1.500 | 0.010 | **NaN, 3** |  | +0.014 | **+0.025** |  | **refused** |  |")
+    assert row.endswith("| 1.500 | 0.010 | **NaN, 3** |  |  | +0.014 | **+0.025** |  | **refused** |  |")
     text = zoo_report.summary(record)
     assert "| tuned on | 5 | 3 | 4 | 0 | 1 | 0 |" in text and "- `vae` (fp8): refused: no state" in text
+    rows = zoo_report.by_row(record).splitlines()[2:]
+    assert rows == [
+        "| plain f16 | 2 | 1 | 1 | 1 | 0 |", "| bf16 | 2 | 2 | 2 | 0 | 0 |", "| fp16 | 2 | 1 | 2 | 0 | 0 |",
+        "| fp8 | 1 | 0 | 0 | 0 | 1 |",
+    ]  # fmt: skip
