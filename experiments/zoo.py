@@ -4,9 +4,9 @@
     python -m experiments zoo --tasks=vae,flow --rows=f32,fp8 --steps=60 --out=few.json
 
 Rows are f32; f32 with weights changed by 5e-4 ("noise": what a run may differ by for no reason); all floats cast to f16
-or bf16 and nothing else done; f32 with linear products by the usual FP8 recipe (E4M3 values, E5M2 gradients, scaled by the
-largest magnitude of each tensor); and the presets of `scalify(step, precision=...)`. Every task x row x seed starts from
-the same weights and sees the same batches. Results are written after every run, and what the file has is not repeated
+or bf16 and nothing else done; f32 with linear products by the usual FP8 recipe (values in E4M3, gradients in E5M2, each
+scaled by its largest magnitude); and the presets of `scalify(step, precision=...)`. Every task x row x seed starts from the
+same weights and sees the same batches. Results are written after every run, and what the file has is not repeated
 (`--fresh` repeats the rows that are asked for). The final loss is the mean of the last 20 steps.
 """
 
