@@ -5,8 +5,8 @@
 
 Rows are f32; f32 with weights changed by 5e-4 ("noise": what a run may differ by for no reason); all floats cast to f16
 or bf16 and nothing else done; f32 with linear products by the usual FP8 recipe (values in E4M3, gradients in E5M2, each
-scaled by its largest magnitude); and the presets of `scalify(step, precision=...)`. Every task x row x seed starts from the
-same weights and sees the same batches. Results are written after every run, and what the file has is not repeated
+scaled by its largest magnitude); and the presets of `scalify(step, precision=...)`. Every task x row x seed starts from
+the same weights and sees the same batches. Results are written after every run, and what the file has is not repeated
 (`--fresh` repeats the rows that are asked for). The final loss is the mean of the last 20 steps.
 """
 
