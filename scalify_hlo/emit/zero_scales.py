@@ -37,7 +37,8 @@ class ZeroScaleEmitter(ScaleEmitter):
             found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials,
                                   least=least if positive else SMALLEST_EXPONENT)  # fmt: skip
             self.estimate_parts(found.factors[0][0], [scale, other])
-            self._live.add(found.factors[0][0])
+            if other.is_constant or self.is_live(other):  # zeros that zeros are added to are zeros
+                self._live.add(found.factors[0][0])
             scope.cache[key] = found
         return scope.cache[key]
 
