@@ -228,7 +228,7 @@ def test_a_function_that_is_written_out_of_a_second_result(made: str, function: 
 @pytest.mark.parametrize("body", ["z + a0 - 1.5", "z - 0.5 * a0 + 2", "(z + a0) + (a0 - 3)"])
 @pytest.mark.parametrize("end", ["nn.log_sigmoid({})", "{}", "jnp.tanh({})"])
 def test_zeros_that_zeros_and_a_constant_are_added_to(body: str, end: str) -> None:
-    """z + 0 was held at 2^-126, the scale of zeros, as what is more than zeros, and z + 0 - 1.5 then infinite in f32."""
+    """z + 0 was held at the scale of zeros, 2^-126, as something else, and z + 0 - 1.5 was infinite in f32."""
     line = end.format(f"lax.fori_loop(0, 4, lambda i, z: {body}, a0)")
     assert _outcome(line, Argument("a0", (4,), "float32", "zeros"), seed=2638, scales="jitter") == "ok"
     scanned = end.format(f"lax.scan(lambda z, r: ({body}, jnp.sum(r)), a0, a0)[0]")
