@@ -2,6 +2,7 @@
 
 import pathlib
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -233,3 +234,25 @@ def test_zeros_that_zeros_and_a_constant_are_added_to(body: str, end: str) -> No
     assert _outcome(line, Argument("a0", (4,), "float32", "zeros"), seed=2638, scales="jitter") == "ok"
     scanned = end.format(f"lax.scan(lambda z, r: ({body}, jnp.sum(r)), a0, a0)[0]")
     assert _outcome(scanned, Argument("a0", (4,), "float32", "zeros"), seed=2638, scales="jitter") == "ok"
+
+
+@pytest.mark.parametrize("target", ["float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("mask", ["-1e9", "1000.0", "-jnp.inf", "448.0"])
+@pytest.mark.parametrize("predicate", ["jnp.tri(5) > 0", "a0 > 0"])
+def test_a_mask_that_is_cast_to_f8_is_the_largest_number_there(target: str, mask: str, predicate: str) -> None:
+    """The cast of a constant was no number, and so no mask: of what -1e9 is chosen beside its scale left zeros."""
+    line = f"jnp.where({predicate}, a0.astype(jnp.{target}), {mask})"
+    program = Program((Argument("a0", (5, 5), "float16"),), ((("v0",), line),), ("v0",))
+    x = program.arguments[0].array(2)
+    chosen = np.tri(5) > 0 if "tri" in predicate else x > 0
+    plain = x.astype(getattr(ml_dtypes, target)).astype(np.float32)
+    largest = np.float32(ml_dtypes.finfo(getattr(ml_dtypes, target)).max)
+    saturated = np.clip(np.float32(float(mask.removeprefix("-jnp.").replace("inf", "-inf"))), -largest, largest)
+    for scale in (0.25, 1, 4):
+        split = Split((x.astype(np.float32) / scale).astype(np.float16), np.float32(scale))
+        (result,) = Rewritten.of(program.lowered()).run([split])
+        got = result.data.astype(np.float32)
+        np.testing.assert_array_equal(got[chosen], plain[chosen])
+        left = got[~chosen] / saturated.astype(getattr(ml_dtypes, target)).astype(np.float32)
+        # docs/contract.md: 2^-8 of a mask at least.
+        assert (left >= 2.0**-8).all() and (left <= 1).all()
