@@ -12,7 +12,7 @@ import dataclasses
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import is_one_number
-from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.module.traits import Trait, carried, names
 from scalify_hlo.types import tensor_info
 
 _SUMS = frozenset({"stablehlo.add", "stablehlo.subtract"})
@@ -66,7 +66,7 @@ def _multiples(value: ir.Value) -> list[ir.Value]:
     while not isinstance(owner := value.owner, ir.Block):
         name = owner.name
         if name in _MOVES:
-            value = owner.operands[0]
+            value = carried(owner.operation, ir.OpResult(value).result_number) or owner.operands[0]
         elif name == "stablehlo.multiply" and (i := _number_in(owner.operation)) is not None:
             value = owner.operands[1 - i]
         else:
