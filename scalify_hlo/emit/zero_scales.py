@@ -44,7 +44,10 @@ class ZeroScaleEmitter(ScaleEmitter):
 
     def is_live(self, scale: Scale) -> bool:
         """Whether a scale is known not to be that of a tensor of zeros."""
-        return bool(scale.factors) and all(symbol in self._live for symbol, _ in scale.factors)
+        for symbol, _ in scale.factors:  # a generator is a call of Python for each of them
+            if symbol not in self._live:
+                return False
+        return bool(scale.factors)
 
     def note_root(self, scale: Scale, degree: int) -> None:
         """Note that a scale of one symbol is a root of another scale: of zeros it is not as small as that of zeros."""

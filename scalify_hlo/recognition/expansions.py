@@ -72,21 +72,18 @@ def _ending_at(last: ir.Operation, operations: Sequence[ir.Operation],
             else:
                 heapq.heappush(pending, -seen[value])
 
-    def stop_at(index: int) -> None:
-        # The results that are read, and not the first: a sort, a loop and a branch have several.
-        leaves.extend(value for value, place in seen.items() if place == index)
-
     depend(last)
     while pending and len(leaves) <= 1:
         index = -heapq.heappop(pending)
         op = operations[index]
-        others = bool(leaves) or any(-other != index for other in pending)
-        if not others:
-            # Everything looked at so far depends on this one value.
-            stop_at(index)
-            break
-        if op.name not in _ELEMENTWISE or tensor_info(op.results[0].type).shape != info.shape:
-            stop_at(index)
+        # Everything looked at so far depends on this one operation.
+        alone = not leaves and set(pending) <= {-index}
+        if alone or op.name not in _ELEMENTWISE or tensor_info(op.results[0].type).shape != info.shape:
+            for value, place in seen.items():  # the results that are read: a sort, a loop and a branch have several
+                if place == index:
+                    leaves.append(value)
+            if alone:
+                break
             continue
         members.add(index)
         depend(op)

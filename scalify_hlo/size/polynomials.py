@@ -12,7 +12,7 @@ import dataclasses
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import is_one_number
-from scalify_hlo.module.traits import Trait, carried, names
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
 _SUMS = frozenset({"stablehlo.add", "stablehlo.subtract"})
@@ -20,6 +20,7 @@ _MATRIX_PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot"})
 _MOVES = (
     names(Trait.CARRIES) | {"stablehlo.transpose", "stablehlo.reshape", "stablehlo.convert", "stablehlo.negate"}
 ) - {"stablehlo.custom_call"}
+_BARRIER = "stablehlo.optimization_barrier"  # has a result for each operand
 # Operations that are looked back at from a factor for the tensor that it is made of.
 _FAR = 40
 
@@ -66,7 +67,7 @@ def _multiples(value: ir.Value) -> list[ir.Value]:
     while not isinstance(owner := value.owner, ir.Block):
         name = owner.name
         if name in _MOVES:
-            value = carried(owner.operation, ir.OpResult(value).result_number) or owner.operands[0]
+            value = owner.operands[ir.OpResult(value).result_number if name == _BARRIER else 0]
         elif name == "stablehlo.multiply" and (i := _number_in(owner.operation)) is not None:
             value = owner.operands[1 - i]
         else:
