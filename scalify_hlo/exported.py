@@ -99,7 +99,7 @@ def scalify_exported(
     a module that cannot be rewritten, and where more inputs of such a function, or a precision, are asked for.
     """
     with make_context() as context, ir.Location.unknown():
-        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        module = module_of(exported, context)
         leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
         if is_rewritten(public_function(module)):
             return _left_alone(exported, module, scaled, options, precision)
@@ -164,18 +164,39 @@ def _left_alone(
     return exported
 
 
+def module_of(exported: Exported, context: ir.Context) -> ir.Module:
+    """The module inside. Raises ScalifyError where it has not as many arguments and results as the signature."""
+    module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+    arguments, results = _signature_types(exported, public_function(module))
+    if not _are_of(exported, arguments, results):
+        raise ScalifyError(
+            f"this Exported is damaged: its module has {len(arguments)} arguments and {len(results)} results, "
+            f"its signature says {len(exported.module_kept_var_idx)} and {len(exported.out_avals)}"
+        )
+    return module
+
+
+def _signature_types(exported: Exported, main: Any) -> tuple[list[ir.Type], list[ir.Type]]:
+    """The types of arguments and results of a module, but for the index of the platform and tokens."""
+    arguments = [value.type for value in main.regions[0].blocks[0].arguments]
+    results = list(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
+    tokens = len(exported.ordered_effects)
+    return arguments[(len(exported.platforms) > 1) + tokens :], results[tokens:]
+
+
+def _are_of(exported: Exported, arguments: Sequence[ir.Type], results: Sequence[ir.Type]) -> bool:
+    """Whether there are as many as the signature has."""
+    return len(arguments) == len(exported.module_kept_var_idx) and len(results) == len(exported.out_avals)
+
+
 def with_types_of(exported: Exported, module: ir.Module) -> Exported:
     """An Exported whose inputs and results have the element types of a module that was made of its own.
 
     The module inside stays. Raises ScalifyError where the module has another number of arguments or results.
     """
     main = public_function(module)
-    arguments = [value.type for value in main.regions[0].blocks[0].arguments]
-    results = list(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
-    tokens = len(exported.ordered_effects)
-    arguments = arguments[(len(exported.platforms) > 1) + tokens :]
-    results = results[tokens:]
-    if len(arguments) != len(exported.module_kept_var_idx) or len(results) != len(exported.out_avals):
+    arguments, results = _signature_types(exported, main)
+    if not _are_of(exported, arguments, results):
         raise ScalifyError(
             f"the module now takes {len(arguments)} arguments and returns {len(results)} results: an Exported keeps "
             "its signature; write MLIR instead (--emit=text)"

@@ -3,8 +3,8 @@
 A mutant is a file with one small fault: a comparison, a sign or a condition turned round, a number one larger, a part
 of a condition left out. The tests closest to the file run with it (a finder of modules gives it to them: no file
 changes), and a mutant that they pass is a survivor, which is printed with its line. Snapshots are not among them.
-The exit status is 1 if there are survivors. Without files: all of rewrites/, scalify_hlo/engine, scalify_hlo/passes and
-scalify_hlo/size.
+The exit status is 1 if there are survivors. Without files: all of rewrites/, and of scalify_hlo/ what decides about a
+program (_FOLDERS).
 
 With --reached FILE some of the tests that reach a mutant's line run first, the others only if those pass. Which
 tests reach which line is recorded in that file when it does not exist: that takes as long as all tests twice.
@@ -35,7 +35,17 @@ _SECONDS = 300
 _FIRST = 40
 _OPS = ["tests/ops/test_growth.py", "tests/ops/test_branches_and_bounds.py", "tests/ops/test_rules.py",
         "tests/ops/test_regressions.py", "tests/fuzz/test_findings.py"]  # fmt: skip
+_FOLDERS = (
+    "rewrites", "scalify_hlo/analysis", "scalify_hlo/emit", "scalify_hlo/engine", "scalify_hlo/passes",
+    "scalify_hlo/recognition", "scalify_hlo/size",
+)  # fmt: skip
 _LOOPS = ["tests/test_loops.py", "tests/test_settled_loops.py", "tests/test_state_in_loops.py", *_OPS]
+
+
+def _tests_in(folder: str) -> list[str]:
+    return sorted(str(p.relative_to(ROOT)) for p in ROOT.glob(f"{folder}/test_*.py"))
+
+
 # The folder or file -> the tests closest to it; the longest name that fits decides.
 _CLOSEST = {
     "rewrites": _OPS,
@@ -45,8 +55,11 @@ _CLOSEST = {
     "rewrites/carried_values.py": _LOOPS,
     "rewrites/control_flow.py": ["tests/ops/test_branches_and_bounds.py", "tests/ops/test_zero_scales.py"],
     "scalify_hlo/engine": _OPS,
-    "scalify_hlo/passes": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/passes/test_*.py")),
-    "scalify_hlo/size": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/size/test_*.py")),
+    "scalify_hlo/analysis": [*_tests_in("tests/analysis"), *_OPS],
+    "scalify_hlo/emit": [*_OPS, "tests/ops/test_zero_scales.py"],
+    "scalify_hlo/passes": _tests_in("tests/passes"),
+    "scalify_hlo/recognition": [*_tests_in("tests/recognition"), "tests/fuzz/test_findings.py"],
+    "scalify_hlo/size": _tests_in("tests/size"),
     "scalify_hlo/module/dead_code.py": ["tests/module/test_dead_code.py"],
 }
 _TURNED: dict[type[ast.AST], str] = {
@@ -248,8 +261,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @click.option("--lines", default="", help="Of these lines alone: FIRST-LAST.")
 @click.option("--reached", type=click.Path(path_type=pathlib.Path), help="Which tests reach which lines; see above.")
 def main(files: tuple[str, ...], sample: int, seed: int, lines: str, reached: pathlib.Path | None) -> None:
-    folders = ("rewrites", "scalify_hlo/engine", "scalify_hlo/passes", "scalify_hlo/size")
-    chosen = files or [str(p.relative_to(ROOT)) for folder in folders for p in sorted((ROOT / folder).rglob("*.py"))]
+    chosen = files or [str(p.relative_to(ROOT)) for folder in _FOLDERS for p in sorted((ROOT / folder).rglob("*.py"))]
     every = [mutant for file in chosen for mutant in mutants(file)]
     if lines:
         first, last = map(int, lines.split("-"))

@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from tests.mutation import _CLOSEST, ROOT, closest, mutants
+from tests.mutation import _CLOSEST, _FOLDERS, ROOT, closest, mutants
 
 
 @pytest.mark.parametrize("file", ["rewrites/control_flow.py", "scalify_hlo/size/moments.py"])
@@ -21,5 +21,6 @@ def test_every_mutant_is_a_program_that_differs_in_one_place(file: str) -> None:
 
 def test_tests_of_every_file() -> None:
     assert all(pathlib.Path(ROOT / test).is_file() for tests in _CLOSEST.values() for test in tests)
+    assert all(closest(f"{folder}/any.py") for folder in _FOLDERS)
     assert closest("rewrites/additive.py") == _CLOSEST["rewrites"]
     assert closest("rewrites/collectives.py") == _CLOSEST["rewrites/collectives.py"]

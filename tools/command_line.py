@@ -16,7 +16,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.diagnostics import is_not_utf8, located
 from scalify_hlo.io.excerpts import Source, with_excerpts
 from scalify_hlo.io.files import display_name, read_input
-from scalify_hlo.io.isolation import NOT_UTF8, is_isolated, isolate, leave
+from scalify_hlo.io.isolation import NOT_UTF8, is_isolated, isolate, leave, open_closed_streams
 from scalify_hlo.io.serialization import Program, recognise
 from scalify_hlo.passes.option_text import field_help, field_types, option_name, parse_value
 from scalify_hlo.precision import PRESETS
@@ -53,6 +53,7 @@ class ToolCommand(click.Command):
         this process.
         """
         arguments = list(sys.argv[1:] if args is None else args)
+        open_closed_streams()
         if not is_isolated() and _is_descriptor(sys.stdout, 1) and _is_descriptor(sys.stderr, 2):
             status = isolate(self._module, arguments, debug="--debug" in arguments)
             if status is not None:
@@ -72,6 +73,7 @@ class ToolCommand(click.Command):
         name = self.name or prog_name
         try:
             result = super().main(arguments, name, complete_var, standalone_mode=False, **extra)
+            sys.stdout.flush()
         except click.ClickException as error:
             _fail(f"{name}: error: {error.format_message()}", error.exit_code)
         except ScalifyError as error:
@@ -83,6 +85,11 @@ class ToolCommand(click.Command):
             # The reader of our output is gone; so is the point of saying more. Keep the exit quiet.
             sys.stdout = None
             sys.exit(1)
+        except (OSError, MemoryError) as error:  # the machine's refusal, which is no defect
+            if "--debug" in arguments:
+                raise
+            sys.stdout = None  # what it did not take
+            _fail(f"{name}: error: {_refusal(error)}", 1)
         except Exception as error:
             if "--debug" in arguments:
                 raise
@@ -94,6 +101,14 @@ class ToolCommand(click.Command):
                 70,
             )
         leave(result if isinstance(result, int) else 0)
+
+
+def _refusal(error: OSError | MemoryError) -> str:
+    """What the operating system did not do, in its words and with the file's name where there is one."""
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}" if str(error) else "not enough memory"
+    file = f"{display_name(str(error.filename))}: " if error.filename else ""
+    return f"{file}{error.strerror or error}"
 
 
 def _is_descriptor(stream: Any, number: int) -> bool:

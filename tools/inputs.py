@@ -1,15 +1,12 @@
 """Inputs of a program from an .npz file."""
 
-import io
-import zipfile
 from collections.abc import Sequence
-
-import numpy as np
 
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.signature import TensorSpec
 from scalify_hlo.io.files import read_input
+from scalify_hlo.io.npz_file import is_npz, read_npz
 
 
 def load_inputs(path: str, arguments: Sequence[TensorSpec]) -> list[Array]:
@@ -19,13 +16,9 @@ def load_inputs(path: str, arguments: Sequence[TensorSpec]) -> list[Array]:
     Types that NumPy does not know (bf16, the f8 types) lie in such files as raw bytes.
     """
     data = read_input(path)
-    if not data.startswith(b"PK"):
+    if not is_npz(data):
         raise ScalifyError(Diagnostic("this is no .npz file; numpy.savez writes one", path))
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            stored = {key: file[key] for key in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise ScalifyError(Diagnostic(f"cannot read these inputs as an .npz file: {error}", path)) from None
+    stored, _ = read_npz(data, path)
     arrays: list[Array] = []
     problems: list[Diagnostic] = []
     for i, spec in enumerate(arguments):

@@ -37,13 +37,17 @@ class ZeroScaleEmitter(ScaleEmitter):
             found = self.as_scale(value, positive=positive, depth=scope.depth, trials=scale.trials,
                                   least=least if positive else SMALLEST_EXPONENT)  # fmt: skip
             self.estimate_parts(found.factors[0][0], [scale, other])
-            self._live.add(found.factors[0][0])
+            if other.is_constant or self.is_live(other):  # zeros that zeros are added to are zeros
+                self._live.add(found.factors[0][0])
             scope.cache[key] = found
         return scope.cache[key]
 
     def is_live(self, scale: Scale) -> bool:
         """Whether a scale is known not to be that of a tensor of zeros."""
-        return bool(scale.factors) and all(symbol in self._live for symbol, _ in scale.factors)
+        for symbol, _ in scale.factors:  # a generator is a call of Python for each of them
+            if symbol not in self._live:
+                return False
+        return bool(scale.factors)
 
     def note_root(self, scale: Scale, degree: int) -> None:
         """Note that a scale of one symbol is a root of another scale: of zeros it is not as small as that of zeros."""

@@ -27,13 +27,14 @@ def promote_to_f64(module: ir.Module) -> ir.Module:
     """A copy of `module` in which every float tensor is f64 and every complex one complex<f64>.
 
     Constants keep their narrow values (they are converted in place). Bit casts, random draws and unknown custom calls
-    run in their own types. `reduce_precision` and the algorithms of dots, which ask for less precision, are dropped.
+    run in their own types, with the functions that they call. `reduce_precision` and the algorithms of dots, which ask
+    for less precision, are dropped.
 
     Raises ScalifyError when the result does not verify.
     """
     promoted = clone(module)
     with promoted.context, ir.Location.unknown():
-        ops = operations(promoted)
+        ops = _without_callees(operations(promoted))
         # Read before any type changes: what an operation kept narrow is to be fed.
         narrow = {i: [v.type for v in op.operands] for i, op in enumerate(ops) if _is_kept_narrow(op)}
         for i, op in enumerate(ops):
@@ -90,6 +91,22 @@ def _is_kept_narrow(op: Any) -> bool:
         return True
     target = op.attributes["call_target_name"].value
     return target not in IDENTITY_CALLS and _double_precision(target) is None
+
+
+def _without_callees(ops: Sequence[Any]) -> list[Any]:
+    """The operations but for those of functions that a custom call kept narrow calls: the comparison of a top-k."""
+    called: set[str] = set()
+    for op in ops:
+        if op.name == "stablehlo.custom_call" and _is_kept_narrow(op) and "called_computations" in op.attributes:
+            called |= {ir.FlatSymbolRefAttr(each).value for each in op.attributes["called_computations"]}
+    kept: list[Any] = []
+    inside = False
+    for op in ops:
+        if op.name == "func.func":
+            inside = op.attributes["sym_name"].value in called
+        if not inside:
+            kept.append(op)
+    return kept
 
 
 def _double_precision(target: str) -> str | None:

@@ -39,7 +39,7 @@ def with_excerpts(diagnostic: Diagnostic, source: Source | None) -> str:
     lines: list[str] = []
     shown = ""
     for each in (diagnostic, *diagnostic.notes):
-        lines += str(dataclasses.replace(each, notes=())).splitlines()
+        lines.append(_harmless(" ".join(str(dataclasses.replace(each, notes=())).splitlines())))
         if each.location != shown and each.severity in _WITH_EXCERPT:
             lines += excerpt(each.location, source)
         shown = each.location
@@ -80,6 +80,9 @@ def _marked(line: str, at: int) -> list[str]:
     if len(line) > _WIDTH:
         first = max(0, min(at - _WIDTH // 2, len(line) - _WIDTH))
         line, at = line[first : first + _WIDTH], at - first
-    # A terminal must not obey what a file says.
-    line = "".join("?" if unicodedata.category(each) == "Cc" and each != "\t" else each for each in line)
-    return [line, "".join("\t" if each == "\t" else " " for each in line[:at]) + "^"]
+    return [_harmless(line), "".join("\t" if each == "\t" else " " for each in line[:at]) + "^"]
+
+
+def _harmless(line: str) -> str:
+    """A line without control characters: a terminal must not obey what a file says."""
+    return "".join("?" if unicodedata.category(each) == "Cc" and each != "\t" else each for each in line)

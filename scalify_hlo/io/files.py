@@ -12,8 +12,13 @@ STANDARD_STREAM = "-"
 
 
 def display_name(path: str) -> str:
-    """How an input is named in diagnostics."""
-    return "<stdin>" if path == STANDARD_STREAM else path
+    """How an input is named in diagnostics and to MLIR."""
+    return "<stdin>" if path == STANDARD_STREAM else printable(path)
+
+
+def printable(text: str) -> str:
+    """A text of a command line with the bytes written out that are no UTF-8: MLIR takes nothing else."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def read_input(path: str) -> bytes:
@@ -79,4 +84,5 @@ def _mode(path: str) -> int:
 
 def _file_error(path: str, action: str, error: OSError) -> ScalifyError:
     reason = error.strerror or str(error)
-    return ScalifyError(Diagnostic(f"cannot {action} this file: {reason}", f"{display_name(path)}:1:1"))
+    name = "<stdout>" if path == STANDARD_STREAM and action == "write" else display_name(path)
+    return ScalifyError(Diagnostic(f"cannot {action} this file: {reason}", f"{name}:1:1"))

@@ -39,6 +39,21 @@ NOT_UTF8 = 65
 _GRACE_SECONDS = 2.0
 
 
+def open_closed_streams() -> None:
+    """Let descriptors 0 to 2 that the process was started without be ones that refuse, stderr one that swallows.
+
+    The next file that is opened would have the number of one, and what is printed would go there.
+    """
+    for number, (name, mode) in enumerate((("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, mode)
+            os.dup2(descriptor, number)  # which child processes inherit
+            if descriptor != number:
+                os.close(descriptor)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
 def is_isolated() -> bool:
     """Whether this process is such a child."""
     return _VARIABLE in os.environ
@@ -145,7 +160,7 @@ def divide_stderr(visible: int) -> None:
     Python's next words and at the end, if the process comes to it.
     """
     atexit.register(show_stderr)
-    sys.stderr = _Stderr(io.FileIO(visible, "w"), write_through=True)
+    sys.stderr = _Stderr(io.FileIO(visible, "w"), errors="backslashreplace", write_through=True)
 
 
 def show_stderr() -> None:
@@ -156,10 +171,19 @@ def show_stderr() -> None:
             sys.stderr.buffer.write(data)
 
 
+def drop_stderr() -> None:
+    """In the child: do not show what MLIR has printed since it was shown last; the caller says it."""
+    if isinstance(sys.stderr, _Stderr):
+        sys.stderr.shown = os.fstat(2).st_size
+
+
 def leave(status: int) -> NoReturn:
     """End the process with what it has said. A child ends at once: what it has read may crash MLIR once more."""
-    if is_isolated():
+    try:
         sys.stdout.flush()
+    except OSError:
+        sys.stdout = None  # what it did not take was told, and is not tried again at the end of the process
+    if is_isolated():
         show_stderr()
         sys.stderr.flush()
         os._exit(status)

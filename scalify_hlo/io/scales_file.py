@@ -207,7 +207,7 @@ def _shapes(content: Mapping[str, Any], key: str, path: str, problems: list[Diag
     for name, entry in _table(content, key).items():
         try:
             shapes[name] = [int(n) for n in entry]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # the last of an infinite one
             problems.append(Diagnostic(f"{key}: '{name}' is no list of sizes", path))
     return shapes
 
@@ -229,7 +229,7 @@ def _numbers(content: Mapping[str, Any], key: str, path: str, problems: list[Dia
         try:
             with np.errstate(over="ignore"):  # infinity is told where it is used
                 numbers[name] = np.asarray(entry, np.float32)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # the last of an integer beyond f64
             problems.append(Diagnostic(f"{key}: '{name}' is no number or list of numbers", path))
     return numbers
 
@@ -238,6 +238,6 @@ def _statistics(name: str, entry: Any, path: str, problems: list[Diagnostic]) ->
     try:
         histogram = {int(exponent): int(count) for exponent, count in entry["histogram"].items()}
         return TensorStatistics(int(entry["elements"]), float(entry["mean_square"]), float(entry["amax"]), histogram)
-    except (TypeError, KeyError, ValueError, AttributeError):
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         problems.append(Diagnostic(f"statistics: '{name}' has not the fields of a tensor's statistics", path))
         return TensorStatistics()

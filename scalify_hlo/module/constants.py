@@ -12,12 +12,12 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.execution.element_types import NUMPY_DTYPES
 from scalify_hlo.module.traits import RESHAPING, carried
 from scalify_hlo.size.moments import Moments
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import LARGEST, tensor_info
 
 CONSTANT = "stablehlo.constant"
 # A dense constant larger than this is not read: its magnitude stays unknown.
 _LARGEST_READ = 1 << 20
-_FLOATS = ("f64", "f32", "f16", "bf16")
+_FLOATS = ("f64", "f32", "f16", "bf16", *LARGEST)
 _LARGEST_INTEGER = 2**53  # up to which f64, in which facts are computed, has them all
 
 UNARY: dict[str, Callable[[float], float]] = {
@@ -122,7 +122,12 @@ def moments_of_iota(size: int) -> Moments:
 
 
 def rounded(number: float, element: str) -> float | None:
-    """A number as an element type holds it: nearest, of integers toward zero; None where it is not known."""
+    """A number as an element type holds it: nearest, of integers toward zero; None where it is not known.
+
+    f8 types saturate, as casts to them do.
+    """
+    if element in LARGEST and not math.isnan(number):
+        number = max(-LARGEST[element], min(LARGEST[element], number))
     if element in _FLOATS:
         with np.errstate(over="ignore"):
             return float(NUMPY_DTYPES[element].type(number))

@@ -15,6 +15,8 @@ from scalify_hlo.engine.preconditions import check_preconditions
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.depth import deep_programs
 from scalify_hlo.io.diagnostics import from_mlir_error
+from scalify_hlo.io.files import printable
+from scalify_hlo.io.isolation import drop_stderr, show_stderr
 from scalify_hlo.passes import PASSES
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.option_text import option_name, parse_options, print_options
@@ -177,11 +179,14 @@ def _element(node: Node, defaults: Sequence[Pass], source: str) -> Element:
 
 def _rejection(node: Node) -> str | None:
     """Why MLIR does not take this node on a module; None when it does. Needs a current context."""
+    show_stderr()
     try:
-        passmanager.PassManager(_ANCHOR).add(str(node))
+        passmanager.PassManager(_ANCHOR).add(_argument(node))
     except ValueError as error:
-        # "MLIR Textual PassPipeline Parser:1:1: error: ..." or "<Pass-Options-Parser>: ...", then the source line.
-        first = str(error).splitlines()[0]
+        drop_stderr()  # what LLVM says of a value that is none
+        # "MLIR Textual PassPipeline Parser:1:1: error: ..." or "<Pass-Options-Parser>: ...", then the source line; or
+        # an empty line and "failed to add ...".
+        first = str(error).strip().splitlines()[0]
         return first.split("error: ")[-1].removeprefix("<Pass-Options-Parser>: ")
     return None
 
@@ -207,8 +212,8 @@ def _body(element: Element, module: ir.Module, remarks: list[Diagnostic]) -> _Bo
 def _argument(element: Element) -> str:
     """An element in MLIR's syntax, all options written out."""
     if isinstance(element, Node):
-        return str(element)
-    options = print_options(element)
+        return printable(str(element))
+    options = printable(print_options(element))
     return f"{element.name}{{{options}}}" if options else element.name
 
 

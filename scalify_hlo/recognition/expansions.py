@@ -58,31 +58,32 @@ def _ending_at(last: ir.Operation, operations: Sequence[ir.Operation],
         return None
     members = {position[last]}
     pending: list[int] = []  # positions, negated: the latest operation is looked at first
-    seen: set[ir.Value] = set()
+    seen: dict[ir.Value, int] = {}  # and the position of the operation that it is a result of
     leaves: list[ir.Value] = []
 
     def depend(op: ir.Operation) -> None:
         for value in op.operands:
             if value in seen or constant_behind(value) is not None:
                 continue
-            seen.add(value)
             owner = value.owner
-            if isinstance(owner, ir.Block) or owner.operation not in position:
+            seen[value] = -1 if isinstance(owner, ir.Block) else position.get(owner.operation, -1)
+            if seen[value] < 0:
                 leaves.append(value)
             else:
-                heapq.heappush(pending, -position[owner.operation])
+                heapq.heappush(pending, -seen[value])
 
     depend(last)
     while pending and len(leaves) <= 1:
         index = -heapq.heappop(pending)
         op = operations[index]
-        others = bool(leaves) or any(-other != index for other in pending)
-        if not others:
-            # Everything looked at so far depends on this one value.
-            leaves.append(op.results[0])
-            break
-        if op.name not in _ELEMENTWISE or tensor_info(op.results[0].type).shape != info.shape:
-            leaves.append(op.results[0])
+        # Everything looked at so far depends on this one operation.
+        alone = not leaves and set(pending) <= {-index}
+        if alone or op.name not in _ELEMENTWISE or tensor_info(op.results[0].type).shape != info.shape:
+            for value, place in seen.items():  # the results that are read: a sort, a loop and a branch have several
+                if place == index:
+                    leaves.append(value)
+            if alone:
+                break
             continue
         members.add(index)
         depend(op)

@@ -8,10 +8,10 @@ import jax.core
 import numpy as np
 from jax.export import Exported
 
-from scalify_hlo.bindings import ir, make_context, stablehlo
+from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.signature import entry_signature
-from scalify_hlo.exported import ScaledExported, with_types_of
+from scalify_hlo.exported import ScaledExported, module_of, with_types_of
 from scalify_hlo.io.serialization import to_artifact
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.guard import guarded_tensors
@@ -47,7 +47,7 @@ def pin_exported(
 def pinned(exported: Exported, pipeline: Pipeline, remarks: list[Diagnostic], target: str = "4weeks") -> Exported:
     """An Exported whose module has gone through a pipeline that ends with pinned scales. Raises ScalifyError."""
     with make_context() as context, ir.Location.unknown():
-        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        module = module_of(exported, context)
     pipeline.run(module, remarks)
     watched = guarded_tensors(module)
     if watched is not None:
@@ -65,7 +65,7 @@ def packed_arguments(exported: Exported, path: str) -> tuple[Any, ...]:
     for (the inputs) are None. Raises ScalifyError for a file that cannot be read and for arrays that fit no argument.
     """
     with make_context() as context:
-        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        module = module_of(exported, context)
         specs = entry_signature(module).arguments
     tensors = read_tensors(path)
     untyped: Any = exported

@@ -99,6 +99,11 @@ def pack(
         if weights[name].shape != (arguments[i].shape[::-1] if i in turned else arguments[i].shape)
     ]
     problems += [
+        Diagnostic(f"array '{name}' is of {weights[name].dtype}, argument {arguments[i].name} a {arguments[i]}", where)
+        for i, name in found.items()
+        if not _is_real(weights[name]) and weights[name].dtype != arguments[i].dtype
+    ]
+    problems += [
         Diagnostic(f"no array for the weight '{arguments[i].name}'", where)
         for i in sorted(set(scales) - set(found) - cache_arguments(module))
     ]
@@ -140,10 +145,26 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
             continue
         try:
             scale = np.asarray(_parsed(text), np.float32)
-        except ValueError:
-            raise ScalifyError(f"the scale of '{name}' in the file's metadata is no number: {text[:40]}") from None
-        values[name] = (data.T if TRANSPOSED_PREFIX + name in metadata else data).astype(np.float32) * scale
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            scale = np.float32(np.nan)
+        if not np.isfinite(scale).all():  # null is NaN to NumPy
+            raise ScalifyError(f"the scale of '{name}' in the file's metadata is no number: {text[:40]}")
+        value = (data.T if TRANSPOSED_PREFIX + name in metadata else data).astype(np.float32)
+        if not _is_scale_of(scale.shape, value.shape):
+            what = f"the scale of '{name}' has the shape {list(scale.shape)}"
+            raise ScalifyError(f"{what}, which is not one for data of {list(value.shape)}")
+        values[name] = value * scale
     return values
+
+
+def _is_real(array: Array) -> bool:
+    """Whether an array's elements are numbers without an imaginary part, which any type of numbers is made of."""
+    return array.dtype in ELEMENT_TYPES and array.dtype.kind != "c"
+
+
+def _is_scale_of(scale: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether a scale is one number, or of its data's rank with each dimension full or 1."""
+    return not scale or (len(scale) == len(shape) and all(n in (1, size) for n, size in zip(scale, shape, strict=True)))
 
 
 def as_data(value: Array, scale: Array, spec: TensorSpec) -> Array:

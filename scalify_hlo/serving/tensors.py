@@ -4,10 +4,8 @@ Nothing is ever unpickled.
 """
 
 import importlib
-import io
 import json
 import os
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +16,7 @@ from scalify_hlo.execution.element_types import ELEMENT_TYPES, NUMPY_DTYPES, Arr
 from scalify_hlo.execution.signature import TensorSpec
 from scalify_hlo.io.files import read_input
 from scalify_hlo.io.globs import dotted
+from scalify_hlo.io.npz_file import is_npz, npz_bytes, read_npz
 from scalify_hlo.serving.checkpoints import read_checkpoint
 
 # safetensors' names of the types.
@@ -26,8 +25,6 @@ _SAFETENSORS = {
     "F8_E8M0": "f8E8M0FNU", "I64": "i64", "I32": "i32", "I16": "i16", "I8": "i8", "U64": "ui64", "U32": "ui32",
     "U16": "ui16", "U8": "ui8", "BOOL": "i1",
 }  # fmt: skip
-# NumPy writes types that it does not know as raw bytes; in an .npz this entry says what they are.
-_TYPES_ENTRY, _METADATA_ENTRY = "__types__", "__metadata__"
 
 
 def read_tensors(path: str) -> dict[str, Array]:
@@ -40,8 +37,8 @@ def read_with_metadata(path: str) -> tuple[dict[str, Array], dict[str, str]]:
     if os.path.isdir(path):
         return read_checkpoint(path), {}
     data = read_input(path)
-    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # the latter where there is no array in it
-        return _read_npz(data, path)
+    if is_npz(data):
+        return read_npz(data, path)
     if path.endswith(".safetensors"):
         return _read_safetensors(data, path)
     raise ScalifyError(
@@ -52,22 +49,13 @@ def read_with_metadata(path: str) -> tuple[dict[str, Array], dict[str, str]]:
 def tensor_bytes(tensors: Mapping[str, Array], metadata: Mapping[str, str], path: str) -> bytes:
     """The content of a file of these arrays, in the form that the path's ending says. Raises ScalifyError."""
     if path.endswith(".safetensors"):
-        unknown = [
-            name for name, array in tensors.items() if ELEMENT_TYPES.get(array.dtype) not in _SAFETENSORS.values()
-        ]
-        if unknown:
-            raise ScalifyError(Diagnostic(f"arrays of {tensors[unknown[0]].dtype} go to a .npz file only", path))
+        for array in tensors.values():
+            if ELEMENT_TYPES.get(array.dtype) not in _SAFETENSORS.values():
+                raise ScalifyError(Diagnostic(f"arrays of {array.dtype} go to a .npz file only", path))
         contiguous = {name: np.asarray(array, order="C") for name, array in tensors.items()}
         return bytes(_library("safetensors.numpy", path).save(contiguous, metadata=dict(metadata)))
     if path.endswith(".npz"):
-        raw = {name: _raw(array) for name, array in tensors.items()}
-        types = {name: ELEMENT_TYPES[array.dtype] for name, array in tensors.items() if array.dtype.kind == "V"}
-        stream = io.BytesIO()
-        raw[_TYPES_ENTRY] = np.array(json.dumps(types))
-        raw[_METADATA_ENTRY] = np.array(json.dumps(dict(metadata)))
-        save: Any = np.savez  # newer versions take more than arrays by name
-        save(stream, **raw)
-        return stream.getvalue()
+        return npz_bytes(tensors, metadata)
     raise ScalifyError(Diagnostic("tensors are written to a .npz or a .safetensors file", path))
 
 
@@ -197,28 +185,6 @@ def _suits(array: Array, spec: TensorSpec) -> bool:
     both_floats = is_float(ELEMENT_TYPES.get(array.dtype, "")) and spec.is_float
     both_integers = array.dtype.kind in "iu" and spec.dtype.kind in "iu"
     return array.shape == spec.shape and (array.dtype == spec.dtype or both_floats or both_integers)
-
-
-# --- .npz ---------------------------------------------------------------------------------------------------------
-
-
-def _read_npz(data: bytes, path: str) -> tuple[dict[str, Array], dict[str, str]]:
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            stored: dict[str, Array] = {key: file[key] for key in file.files}
-        types: dict[str, str] = json.loads(str(stored.pop(_TYPES_ENTRY, "{}")))
-        metadata: dict[str, str] = json.loads(str(stored.pop(_METADATA_ENTRY, "{}")))
-        tensors = {
-            name: array.view(NUMPY_DTYPES[types[name]]) if name in types else array for name, array in stored.items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise ScalifyError(Diagnostic(f"cannot read this as an .npz file: {error}", path)) from None
-    return tensors, metadata
-
-
-def _raw(array: Array) -> Array:
-    array = np.asarray(array, order="C")
-    return array.view(f"V{array.dtype.itemsize}") if array.dtype.kind == "V" else array
 
 
 # --- .safetensors -------------------------------------------------------------------------------------------------

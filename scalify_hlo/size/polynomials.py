@@ -22,6 +22,7 @@ _PRODUCTS = _MATRIX_PRODUCTS | {"stablehlo.multiply"}
 _MOVES = (
     names(Trait.CARRIES) | {"stablehlo.transpose", "stablehlo.reshape", "stablehlo.convert", "stablehlo.negate"}
 ) - {"stablehlo.custom_call"}
+_BARRIER = "stablehlo.optimization_barrier"  # has a result for each operand
 # Operations that are looked back at from a factor for the tensor that it is made of.
 _FAR = 40
 
@@ -69,7 +70,7 @@ def _multiples(value: ir.Value) -> list[ir.Value]:
     while not isinstance(owner := value.owner, ir.Block):
         name = owner.name
         if name in _MOVES:
-            value = owner.operands[0]
+            value = owner.operands[ir.OpResult(value).result_number if name == _BARRIER else 0]
         elif name == "stablehlo.multiply" and (i := _number_in(owner.operation)) is not None:
             value = owner.operands[1 - i]
         else:

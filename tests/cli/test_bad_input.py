@@ -319,3 +319,19 @@ def test_an_exported_whose_module_takes_inputs_that_there_are_not(monkeypatch: p
         monkeypatch.setattr(jax.export, "deserialize", lambda _, wrong=wrong: wrong)
         with pytest.raises(ScalifyError, match="its module takes inputs"):
             load_exported(recognise(exported, "in"))
+
+
+def test_an_exported_whose_module_has_other_arguments_than_it_says(exported: bytes):
+    """ValueError: zip() argument 2 is longer than argument 1."""
+    import jax.export
+
+    from scalify_hlo.exported import scalify_exported
+    from scalify_hlo.serving.exported import packed_arguments
+
+    good = jax.export.deserialize(bytearray(exported))
+    less = dataclasses.replace(good, module_kept_var_idx=())
+    more = dataclasses.replace(good, out_avals=good.out_avals * 2)
+    for wrong in (less, more):
+        for use in (scalify_exported, lambda wrong: packed_arguments(wrong, "weights.npz")):
+            with pytest.raises(ScalifyError, match="its module has 3 arguments and 1 results"):
+                use(wrong)

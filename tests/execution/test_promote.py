@@ -1,5 +1,7 @@
 """The same program in f64."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import ml_dtypes
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 from jax import export
 
+from scalify_hlo.execution import xla
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.modules import as_module, operations
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
@@ -143,3 +146,16 @@ def test_arrays_keep_their_values() -> None:
     assert [a.dtype for a in got] == [np.float64, np.float64, np.complex128, np.int32, np.bool_]
     for a, b in zip(arrays, got, strict=True):
         np.testing.assert_array_equal(a.astype(b.dtype), b)
+
+
+@pytest.mark.parametrize("top_k", [jax.lax.approx_max_k, jax.lax.approx_min_k])
+def test_what_a_custom_call_calls_keeps_its_types(top_k: Any) -> None:
+    """XLA: the type of the called computation does not match the expected one."""
+    exported = export.export(jax.jit(lambda x: top_k(x * 2, 2)))(jnp.zeros((4, 6)))
+    x = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
+    module = as_module(exported.mlir_module())
+    with jax.enable_x64(True):
+        wide = xla.compile(promote_to_f64(module))(promote_arrays([x]))
+    assert wide[0].dtype == np.float64
+    for got, expected in zip(wide, xla.compile(module)([x]), strict=True):
+        np.testing.assert_array_equal(got, expected)

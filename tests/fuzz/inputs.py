@@ -241,28 +241,29 @@ def _batch(batch: list[tuple[int, bytes, str]]) -> Iterator[tuple[int, bytes, st
         if pid == 0:
             _work(batch[position:], write)
         os.close(write)
-        stage, lines = "start", b""
-        while True:
+        stage, lines, again = "start", b"", False
+        while not again:
             ready, _, _ = select.select([read], [], [], _SECONDS_EACH)
             data = os.read(read, 1 << 16) if ready else None
             if not data:
                 break
             lines += data
-            while b"\n" in lines:
+            while b"\n" in lines and not again:
                 line, lines = lines.split(b"\n", 1)
                 stage = line.decode()
-                if stage not in ("start", "read"):
+                again = position > first and stage not in ("start", "read", "ok", "refused")
+                if not again and stage not in ("start", "read"):
                     yield (*batch[position], stage)
                     position, stage = position + 1, "start"
         hangs = data is None
-        if hangs:
+        if hangs or again:
             os.kill(pid, signal.SIGKILL)
         os.close(read)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if position == len(batch) or not (hangs or status):
             continue
         if position > first:
-            # A damaged binary may leave MLIR's memory in disorder, which the next input dies of: it is tried alone.
+            # A damaged binary may leave MLIR's memory in disorder, which the next inputs show: they are tried alone.
             click.echo(f"input {batch[position][0]}: a worker ended ({status}); tried again in a new one", err=True)
         else:
             late = "hangs" if hangs else f"ends the process ({status})"

@@ -6,6 +6,7 @@ special functions, bits of floats, random numbers from integers, indices beyond 
 """
 
 # ruff: noqa: E501 - tables
+from tests.fuzz.catalogue import MATRICES, VECTORS
 from tests.fuzz.jax_programs import Builder
 from tests.fuzz.templates import Template
 
@@ -221,4 +222,5 @@ def _complex(b: Builder) -> str:
 
 NESTS: tuple[Template, ...] = (
     *(_of(_SPECIAL),) * 5, _of(_BITS), *(_modes,) * 5, *(_of(_WINDOWS, 1),) * 4, *(_of(_FACTORED, 2, 2),) * 2, *(_einsum,) * 3, *(_nest,) * 6, *(_casts,) * 2, *(_mixed,) * 3, _random, _complex,
+    *(_of(VECTORS, 1, 1),) * 3, *(_of(MATRICES, 2, 2),) * 3,
 )  # fmt: skip

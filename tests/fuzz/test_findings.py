@@ -2,6 +2,7 @@
 
 import pathlib
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -212,3 +213,46 @@ def test_a_far_bound_that_is_reached_is_no_mask(line: str) -> None:
 def test_f8_results_are_rounded_as_values(line: str) -> None:
     """The data were rounded, where they are far from 1 to the largest number of the type, and multiplied then."""
     assert _outcome(line, Argument("a0", (3,), "float32", "mixed"), seed=505, scales="jitter") == "ok"
+
+
+@pytest.mark.parametrize("made", [
+    "lax.sort((a0, a0 * -2), num_keys=1)", "lax.fori_loop(0, 3, lambda i, s: (s[0] * 2, s[1] + a0), (a0, -a0))",
+    "lax.cond(a0[0] > 0, lambda x: (x, x * 2), lambda x: (x * 3, -x), a0)", "lax.optimization_barrier((-a0, a0 * 2))",
+])  # fmt: skip
+@pytest.mark.parametrize("function", ["jnp.hypot(x, x)", "lax.erf_inv(jnp.tanh(x))", "lax.digamma(x)"])
+def test_a_function_that_is_written_out_of_a_second_result(made: str, function: str) -> None:
+    """It was computed of the data: the first result was taken for what it is a function of."""
+    for line in (f"(lambda x: {function})({made}[1])", f"(lambda x: {function})({made}[0])"):
+        assert _outcome(line, Argument("a0", (4,), "float32"), seed=2784, scales="jitter") == "ok"
+
+
+@pytest.mark.parametrize("body", ["z + a0 - 1.5", "z - 0.5 * a0 + 2", "(z + a0) + (a0 - 3)"])
+@pytest.mark.parametrize("end", ["nn.log_sigmoid({})", "{}", "jnp.tanh({})"])
+def test_zeros_that_zeros_and_a_constant_are_added_to(body: str, end: str) -> None:
+    """z + 0 was held at the scale of zeros, 2^-126, as something else, and z + 0 - 1.5 was infinite in f32."""
+    line = end.format(f"lax.fori_loop(0, 4, lambda i, z: {body}, a0)")
+    assert _outcome(line, Argument("a0", (4,), "float32", "zeros"), seed=2638, scales="jitter") == "ok"
+    scanned = end.format(f"lax.scan(lambda z, r: ({body}, jnp.sum(r)), a0, a0)[0]")
+    assert _outcome(scanned, Argument("a0", (4,), "float32", "zeros"), seed=2638, scales="jitter") == "ok"
+
+
+@pytest.mark.parametrize("target", ["float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("mask", ["-1e9", "1000.0", "-jnp.inf", "448.0"])
+@pytest.mark.parametrize("predicate", ["jnp.tri(5) > 0", "a0 > 0"])
+def test_a_mask_that_is_cast_to_f8_is_the_largest_number_there(target: str, mask: str, predicate: str) -> None:
+    """The cast of a constant was no number, and so no mask: of what -1e9 is chosen beside its scale left zeros."""
+    line = f"jnp.where({predicate}, a0.astype(jnp.{target}), {mask})"
+    program = Program((Argument("a0", (5, 5), "float16"),), ((("v0",), line),), ("v0",))
+    x = program.arguments[0].array(2)
+    chosen = np.tri(5) > 0 if "tri" in predicate else x > 0
+    plain = x.astype(getattr(ml_dtypes, target)).astype(np.float32)
+    largest = np.float32(ml_dtypes.finfo(getattr(ml_dtypes, target)).max)
+    saturated = np.clip(np.float32(float(mask.removeprefix("-jnp.").replace("inf", "-inf"))), -largest, largest)
+    for scale in (0.25, 1, 4):
+        split = Split((x.astype(np.float32) / scale).astype(np.float16), np.float32(scale))
+        (result,) = Rewritten.of(program.lowered()).run([split])
+        got = result.data.astype(np.float32)
+        np.testing.assert_array_equal(got[chosen], plain[chosen])
+        left = got[~chosen] / saturated.astype(getattr(ml_dtypes, target)).astype(np.float32)
+        # docs/contract.md: 2^-8 of a mask at least.
+        assert (left >= 2.0**-8).all() and (left <= 1).all()

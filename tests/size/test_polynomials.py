@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import scalify_hlo
+from scalify_hlo.execution.modules import as_module
+from scalify_hlo.size.polynomials import polynomial_sums
 
 _C = (3.4445, -4.7750, 2.0315)
 
@@ -57,3 +59,20 @@ def test_iterations_that_converge_do_so_in_f16(iteration: Callable[[jax.Array], 
     expected = np.asarray(iteration(jnp.asarray(g)))
     np.testing.assert_allclose(np.asarray(result, np.float32), expected, rtol=0, atol=2e-2 * np.abs(expected).max())
     assert 2**-4 < largest < 2**7
+
+
+@pytest.mark.parametrize(("held", "found"), [("%y, %x", 0), ("%x, %y", 1)])
+def test_the_results_of_a_barrier_are_its_operands_one_by_one(held: str, found: int) -> None:
+    """Each of them was taken for the first operand: 2 y + (d x) x counted as a polynomial of y, or (d y) y did not."""
+    text = f"""
+      func.func @main(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %d: tensor<4x4xf32>) -> tensor<4x4xf32> {{
+        %two = stablehlo.constant dense<2.0> : tensor<4x4xf32>
+        %0:2 = stablehlo.optimization_barrier {held} : tensor<4x4xf32>, tensor<4x4xf32>
+        %1 = stablehlo.multiply %two, %y : tensor<4x4xf32>
+        %2 = stablehlo.dot %d, %0#1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+        %3 = stablehlo.dot %2, %0#1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+        %4 = stablehlo.add %1, %3 : tensor<4x4xf32>
+        return %4 : tensor<4x4xf32>
+      }}"""
+    module = as_module(text)
+    assert len(polynomial_sums(module.body.operations[0].regions[0].blocks[0])) == found
