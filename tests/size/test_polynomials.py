@@ -75,4 +75,5 @@ def test_the_results_of_a_barrier_are_its_operands_one_by_one(held: str, found: 
         return %4 : tensor<4x4xf32>
       }}"""
     module = as_module(text)
-    assert len(polynomial_sums(module.body.operations[0].regions[0].blocks[0])) == found
+    block = module.body.operations[0].regions[0].blocks[0]
+    assert len(polynomial_sums(block, [each.operation for each in block.operations])) == found
