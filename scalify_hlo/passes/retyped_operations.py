@@ -158,6 +158,8 @@ class OperationRetyper:
         transform = self.exact.read_whole(op.results[0]) and self.exact.is_transform(op)
         if len(operands) < len(op.operands) or self._is_kept(op) or transform:
             return self._pinned(op)
+        if self._in_update(op):
+            return self._set(op, self.policy.update, self.policy.update, operands)
         for i, held in operands.items():
             op.operands[i] = held.read(compute)
         result = op.results[0]
