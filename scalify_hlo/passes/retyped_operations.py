@@ -153,8 +153,7 @@ class OperationRetyper:
     def _product(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         compute, wide = self.policy.compute, self.policy.accumulation
-        # sin(x + d) = sin(x) + d cos(x), where d is x / 16 in FP8; and products that an index is chosen by.
-        if self._is_kept(op) or op.results[0] in self.exact.ranked or op.results[0] in self.exact.angles:
+        if self._is_kept(op) or self.exact.is_too_fine_for_fp8(op):
             op.attributes[kinds.KEPT] = ir.UnitAttr.get()
         transform = self.exact.read_whole(op.results[0]) and self.exact.is_transform(op)
         if len(operands) < len(op.operands) or self._is_kept(op) or transform:
