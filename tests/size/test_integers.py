@@ -20,7 +20,7 @@ def _quantised(*shape: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("precision", ["fp16", "fp8"])
 def test_frozen_weights_in_int8(precision: Any) -> None:
-    """The integers counted as of size 1: products of three layers were 2^13 larger than thought, and infinite in f16."""
+    """The integers counted as of size 1: products of layers were 2^13 larger than thought, and infinite in f16."""
     frozen = [_quantised(64, 64) for _ in range(3)]
     adapters = [(np.float32(RNG.standard_normal((64, 4)) / 8), np.zeros((4, 64), np.float32)) for _ in frozen]
     x = np.float32(RNG.standard_normal((32, 64)))
