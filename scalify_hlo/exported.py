@@ -10,7 +10,7 @@ around it: trees, types, shardings and the indices of kept arguments.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import jax
@@ -34,9 +34,11 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.frontend.dependence import is_float
 from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
+from scalify_hlo.frontend.state_pairs import state_pairs
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify, passes_for_devices
 from scalify_hlo.rewrite import scalify_in_place
+from scalify_hlo.size.state import PLACE
 from scalify_hlo.types import tensor_info
 
 Container = Literal["ScaledArray", "tuple"]
@@ -110,7 +112,7 @@ def scalify_exported(
         exported = with_types_of(exported, module) if before else exported
         main = public_function(module)
         shapes = _shapes(exported, _selected(exported, scaled, options, main, leading), scale_shapes)
-        _mark(main, [shapes.get(i) for i in exported.module_kept_var_idx], leading)
+        _mark(main, [shapes.get(i) for i in exported.module_kept_var_idx], leading, _places(exported))
         if scale_shapes is None:  # then by `options.scale_dims`
             chosen = select_arguments(main, dataclasses.replace(options, args="none")).scale_shapes[leading:]
             shapes |= {i: shape for i, shape in zip(exported.module_kept_var_idx, chosen, strict=True) if i in shapes}
@@ -289,8 +291,16 @@ def _shapes(exported: Exported, pairs: set[int], scale_shapes: ShapeOfScale | No
     return shapes
 
 
-def _mark(main: Any, shapes: Sequence[tuple[int, ...] | None], leading: int) -> None:
-    """Say on each argument of the module whether it is scaled, and how; None for plain ones."""
+def _places(exported: Exported) -> dict[int, int]:
+    """Argument -> result of the module's own, without leading ones, of state by the structure of the trees."""
+    types = [[(aval.shape, aval.dtype) for aval in avals] for avals in (exported.in_avals, exported.out_avals)]
+    found = state_pairs(exported.in_tree, types[0], exported.out_tree, types[1], of_one_argument=True)
+    kept = {flat: place for place, flat in enumerate(exported.module_kept_var_idx)}
+    return {kept[flat]: len(exported.ordered_effects) + result for result, flat in found.items() if flat in kept}
+
+
+def _mark(main: Any, shapes: Sequence[tuple[int, ...] | None], leading: int, places: Mapping[int, int]) -> None:
+    """Say on each argument of the module whether it is scaled, and how, None for plain ones, and which is state."""
     count = leading + len(shapes)
     old = list(main.attributes["arg_attrs"]) if "arg_attrs" in main.attributes else [ir.DictAttr.get({})] * count
     new = []
@@ -299,6 +309,8 @@ def _mark(main: Any, shapes: Sequence[tuple[int, ...] | None], leading: int) -> 
         shape = shapes[i - leading] if i >= leading else None
         if shape is not None:
             entries[SCALED] = ir.UnitAttr.get()
+            if i - leading in places:
+                entries[PLACE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), places[i - leading])
         if shape:
             entries[SCALE_SHAPE] = ir.DenseI64ArrayAttr.get(list(shape))
         new.append(ir.DictAttr.get(entries))

@@ -103,6 +103,9 @@ class _Finder:
         arguments = {self.body.arguments[index] for index in region.state}
         results = [self.results[result] for result in region.state.values()]
         region.gradients = self._collect(results, region.values, arguments)
+        if region.state:  # a step size that is told by products of gradients, for the next step
+            numbers = [value for value in self.results if _is_scalar(value)]
+            self._collect(numbers, region.values, arguments | set(region.gradients))
         for index in region.state:
             kind = region.parameters if self._is_read_outside(index, region.values) else region.moments
             kind.add(index)
@@ -181,7 +184,11 @@ class _Finder:
         return None
 
     def _is_read_outside(self, index: int, region: set[ir.Value]) -> bool:
-        """Whether something besides the update region and the results reads an argument."""
+        """Whether something besides the optimiser and the results reads an argument.
+
+        What an optimiser makes numbers of is its own still, as the products of a gradient with an average of gradients
+        are that D-Adaptation tells a step size by.
+        """
         pending, seen = [self.body.arguments[index]], set[ir.Value]()
         while pending:
             value = pending.pop()
@@ -197,7 +204,13 @@ class _Finder:
                     pending.append(user.results[use.operand_number])
                 elif user.name in ("stablehlo.while", MANUAL):
                     pending += [region.blocks[0].arguments[use.operand_number] for region in user.regions]
-                elif not user.name.endswith("return") and not any(result in region for result in user.results):
+                elif user.name.endswith("return") or any(result in region for result in user.results):
+                    continue
+                elif not self._is_outside(user):
+                    return True
+                elif user.name in ELEMENTWISE or user.name == "stablehlo.reshape":
+                    pending.append(user.results[0])
+                elif user.name not in (*_PRODUCTS, "stablehlo.reduce") or tensor_info(user.results[0].type).rank:
                     return True
         return False
 
@@ -206,8 +219,8 @@ class _Finder:
     def _collect(self, results: list[ir.Value], values: set[ir.Value], arguments: set[ir.Value]) -> list[ir.Value]:
         """Adds to `values` the region of the results; the computed tensors that flow into it.
 
-        Means and norms belong to it where they are taken of what is in the region or enters it, which a bias's
-        gradient, a sum over activations' gradients, is not.
+        Means, norms and products to numbers belong to it where they are taken of what is in the region or enters it,
+        which a bias's gradient, a sum over activations' gradients, is not.
         """
         pending, boundary, sums = list(results), dict.fromkeys(arguments), list[ir.Value]()
         while pending:
@@ -220,16 +233,18 @@ class _Finder:
                 if sources is not None:
                     values.add(value)
                     pending += sources
-                elif op is not None and op.name == "stablehlo.reduce" and self._is_outside(op):
+                elif op is not None and (op.name == "stablehlo.reduce" or _is_number(op)) and self._is_outside(op):
                     sums.append(value)
                 else:
                     boundary[value] = None
             for value in list(sums):
-                operand = value.owner.operands[0]
-                if self._is_computed_from(operand, values | boundary.keys()):
+                op = value.owner.operation
+                operands = list(op.operands) if _is_number(op) else [op.operands[0]]
+                known = values | boundary.keys()
+                if all(self._is_computed_from(operand, known) for operand in operands):
                     sums.remove(value)
                     values.add(value)
-                    pending.append(operand)
+                    pending += operands
         entering = [value for value in [*boundary, *sums] if value not in arguments]
         return [value for value in entering if _is_tensor(value) and defining_op(value) is not None]
 
@@ -242,7 +257,9 @@ class _Finder:
                 return True
             if value not in seen:
                 seen.add(value)
-                pending += self._sources(value, same_shape=True) or ()
+                op = defining_op(value)
+                of = op.operands[0] if op is not None and op.name == "stablehlo.reshape" else None
+                pending += [of] if of is not None else self._sources(value, same_shape=True) or ()
         return False
 
     def _is_outside(self, op: ir.Operation) -> bool:
@@ -316,6 +333,16 @@ class _Finder:
             if argument_of is not None or op is not None:
                 pending += self._sources(value, same_shape=True) or ()
         return [last, loop.operands[index]] if updated else None
+
+
+def _is_scalar(value: ir.Value) -> bool:
+    info = tensor_info(value.type)
+    return info.is_float and not info.rank
+
+
+def _is_number(op: ir.Operation) -> bool:
+    """Whether an operation is the product of two tensors that is a number."""
+    return op.name in _PRODUCTS and not tensor_info(op.results[0].type).rank
 
 
 def _before_marker(value: ir.Value) -> ir.Value:

@@ -24,7 +24,7 @@ from scalify_hlo.size.estimate import UNKNOWN as UNSIZED
 from scalify_hlo.size.estimate import size_of
 from scalify_hlo.size.laws.functions import mask
 from scalify_hlo.size.masks import is_term, share_of
-from scalify_hlo.size.moments import Moments, of_constant
+from scalify_hlo.size.moments import Moments, of_constant, of_integers
 from scalify_hlo.size.view import View
 from scalify_hlo.types import tensor_info
 
@@ -164,6 +164,9 @@ class FactFinder:
             share = share_of(source)
             few = share < budget.SPARSE
             return PlainFacts(moments=Moments(math.sqrt(share), share, True, share=share if few else 1.0))
+        if facts is UNKNOWN:
+            integers = of_integers(tensor_info(source.type).element)
+            return UNKNOWN if integers is None else PlainFacts(moments=integers)
         return facts
 
 

@@ -6,10 +6,9 @@ follow their data; the scale is replicated where the data are sharded.
 
 from collections.abc import Mapping, Sequence
 
-from scalify_hlo import budget
 from scalify_hlo.bindings import ir, sdy
-from scalify_hlo.emit.growth import sources
 from scalify_hlo.emit.packed_scales import is_packable, packed
+from scalify_hlo.engine.returned_state import ReturnedState
 from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.engine.selection import (
     ROLE,
@@ -26,13 +25,10 @@ from scalify_hlo.module.carriers import constrain, sharding_of
 from scalify_hlo.module.function_types import is_private, replace_terminator, retype
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, collective_attributes
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.rules.shapes import at_own_size
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
-from scalify_hlo.size.state import NEXT, PAIRS
-from scalify_hlo.types import TensorInfo, tensor_info
-
-ALIASING = "tf.aliasing_output"
+from scalify_hlo.size.state import ALIASING, NEXT, PLACE
+from scalify_hlo.types import tensor_info
 
 
 def public_function(module: ir.Module) -> ir.Operation:
@@ -147,6 +143,7 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
     new_attributes: list[dict[str, ir.Attribute]] = []
     moved: dict[int, int] = {}
     common = _at_common_scales(rewriter, old)
+    state = ReturnedState(rewriter)
     element = "f8E8M0FNU" if options.scale_dtype == "e8m0" else "f32"
     where = describe_location(function.location)
     data_role, scale_role = ir.StringAttr.get("data"), ir.StringAttr.get("scale")
@@ -154,8 +151,8 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
         moved[i] = len(operands)
         info = tensor_info(value.type)
         scaled = common.get(i) or rewriter.scaled.get(value)
-        if scaled is not None and _is_made_of_numbers(rewriter, i, scaled):
-            scaled = at_own_size(rewriter, scaled)
+        if scaled is not None:
+            scaled = state.returned(i, value, scaled)
         shape = scale_shape(f"result {i}", value, attribute, where, errors)
         attribute = {k: v for k, v in attribute.items() if k != SCALE_SHAPE}
         if errors or options.plain_results or info.element not in options.scaled_types:
@@ -183,32 +180,6 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
     retype(function)
     set_attributes(function, "res_attrs", new_attributes)
     move_aliases(function, moved)
-
-
-# e <- max(e, n / |g|_1) with averages n and g of e times something: e's scale would be a multiple of e's in each step
-def _is_made_of_numbers(rewriter: Rewriter, result: int, scaled: ScaledValue) -> bool:
-    """Whether a step's result is few numbers, of wide range, the scale of which is computed from those of few numbers.
-
-    Numbers that steps carry may enter their own scales, as step sizes do that are told by what they have led to. To
-    measure them costs nothing. State that is known to hold, or to be averaged, does not: it has laws of its own.
-    """
-    info, scale = scaled.info, scaled.scale
-    if not _are_few(info) or info.is_narrow or info.is_complex:
-        return False
-    if scaled.indifferent or scale.is_constant or scale.shape:
-        return False
-    function = rewriter.function
-    arguments = function.regions[0].blocks[0].arguments
-    pairs = list(ir.DenseI64ArrayAttr(function.attributes[PAIRS])) if PAIRS in function.attributes else []
-    if result in pairs[1::2] or all(_are_few(tensor_info(arguments[i].type)) for i in pairs[::2]):
-        return False  # weights, besides the numbers, make it a step
-    few = [rewriter.scaled[a].scale for a in arguments if a in rewriter.scaled and _are_few(tensor_info(a.type))]
-    symbols = {each.factors[0][0] for each in few if each.factors}
-    return scale not in few and not symbols.isdisjoint(sources(rewriter.emit, scale))
-
-
-def _are_few(info: TensorInfo) -> bool:
-    return info.is_static and info.size <= budget.FEW_NUMBERS
 
 
 def _at_common_scales(rewriter: Rewriter, values: Sequence[ir.Value]) -> dict[int, ScaledValue]:
@@ -276,7 +247,7 @@ def move_aliases(function: ir.Operation, moved: Mapping[int, int]) -> None:
     attributes = attributes_of(function, "arg_attrs", count)
     i32 = ir.IntegerType.get_signless(32)
     for attribute in attributes:
-        for name in (ALIASING, NEXT):
+        for name in (ALIASING, NEXT, PLACE):
             if name in attribute:
                 index = ir.IntegerAttr(attribute[name]).value
                 attribute[name] = ir.IntegerAttr.get(i32, moved.get(index, index))

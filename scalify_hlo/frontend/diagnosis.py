@@ -48,7 +48,7 @@ def debug(
     sources = number_operations(original)
     rewritten = clone(original)
     with rewritten.context, ir.Location.unknown(rewritten.context):
-        set_scaled(rewritten, call.interface.inputs, call.scale_shapes)
+        set_scaled(rewritten, call.interface, call.scale_shapes)
         rewrite(rewritten, dataclasses.replace(call.options, mark_tensors=True), call.interface)
     arrays = [_number(x) for x in call.operands]
     return diagnose(original, rewritten, sources, _values(arrays, call.interface.inputs), arrays)

@@ -27,6 +27,7 @@ from scalify_hlo.passes.cpu_scales import CPUScales
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.widen_dots import WidenDots
 from scalify_hlo.precision import PrecisionPolicy
+from scalify_hlo.size.state import PLACE
 
 # Element types that a scaled result may have: all floats, so that f8 weights and gradients leave as pairs too.
 _SCALED_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ",
@@ -45,6 +46,7 @@ class Interface:
     names: for each input, its name in messages and locations.
     precision: what the jaxpr, written in f32, is computed and stored in; None where it says so itself.
     result_types: for each result, its element type in that precision; empty without one.
+    places: (input, result) of state, of inputs that a result has the place of in the trees of the function.
     """
 
     inputs: tuple[bool, ...]
@@ -54,6 +56,7 @@ class Interface:
     scale_shapes: tuple[tuple[int, ...], ...] = ()
     precision: PrecisionPolicy | None = None
     result_types: tuple[str, ...] = ()
+    places: tuple[tuple[int, int], ...] = ()
 
     def pairs(self) -> list[tuple[bool, tuple[int, ...]]]:
         """For each result, whether it is a pair, and the shape of its scale."""
@@ -198,29 +201,34 @@ def _module_of(
     module.operation.attributes["mhlo.num_replicas"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
     if devices is not None:
         module.operation.attributes[GROUPS] = devices
-    set_scaled(module, interface.inputs, shapes, everywhere)
+    set_scaled(module, interface, shapes, everywhere)
     return module
 
 
 def set_scaled(
-    module: Any, scaled: Sequence[bool], shapes: Sequence[Any], everywhere: Sequence[bool] | None = None
+    module: Any, interface: Interface, shapes: Sequence[Any], everywhere: Sequence[bool] | None = None
 ) -> None:
-    """Mark the last arguments of @main as scaled, with the shapes of their scales.
+    """Mark the last arguments of @main as scaled, with the shapes of their scales, and as state.
 
     everywhere: which of the scales are the same on all devices of per-device code.
     """
     main = public_function(module)
     unit = ir.UnitAttr.get()
     count = len(main.regions[0].blocks[0].arguments)
+    scaled, places, i32 = interface.inputs, dict(interface.places), ir.IntegerType.get_signless(32)
     leading = [ir.DictAttr.get({})] * (count - len(scaled))
+    tokens = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results) - len(interface.results)
     attributes = [
         ir.DictAttr.get(
             {"scalify.scaled": unit}
             | ({"scalify.scale_shape": ir.DenseI64ArrayAttr.get(list(shape))} if shape else {})
             | ({EVERYWHERE: unit} if same else {})
+            | ({PLACE: ir.IntegerAttr.get(i32, tokens + places[i])} if i in places else {})
             if is_pair else {}
         )
-        for is_pair, shape, same in zip(scaled, shapes, everywhere or [False] * len(scaled), strict=True)
+        for i, (is_pair, shape, same) in enumerate(
+            zip(scaled, shapes, everywhere or [False] * len(scaled), strict=True)
+        )
     ]  # fmt: skip
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([*leading, *attributes])
 

@@ -20,16 +20,26 @@ from scalify_hlo.frontend.scaled_array import ScaledArray, is_scaled
 
 
 def state_pairs(
-    arguments: Any, argument_types: Sequence[Any], results: Any, result_types: Sequence[Any]
+    arguments: Any,
+    argument_types: Sequence[Any],
+    results: Any,
+    result_types: Sequence[Any],
+    *,
+    of_one_argument: bool = False,
 ) -> dict[int, int]:
     """Result -> argument, by the places of their leaves: of the largest subtrees that are alike.
 
-    arguments, results: tree structures. argument_types, result_types: of each leaf something hashable, which has to be
-    equal. Single leaves say nothing: a layer's result has the shape of its input.
+    arguments, results: tree structures, of arguments that of (args, kwargs). argument_types, result_types: of each leaf
+    something hashable, which has to be equal. Single leaves say nothing: a layer's result has the shape of its input.
+    of_one_argument: nor does a function of two arrays that returns two.
     """
     places: dict[Any, list[int]] = {}
-    for key, first in _subtrees(arguments, argument_types, 0):
-        places.setdefault(key, []).append(first)
+    apart = [each for group in arguments.children() for each in group.children()] if of_one_argument else [arguments]
+    first = 0
+    for tree in apart:
+        for key, place in _subtrees(tree, argument_types, first):
+            places.setdefault(key, []).append(place)
+        first += tree.num_leaves
     pairs: dict[int, int] = {}
 
     def match(tree: Any, first: int) -> None:

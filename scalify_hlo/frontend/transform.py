@@ -287,11 +287,19 @@ class _Traced:
     @functools.cached_property
     def state(self) -> dict[int, int]:
         """Result -> leaf, of results that are the next values of arguments by the structure of their trees."""
-        given, returned = (
-            [_type_of(_data(leaf)) for leaf in self.leaves],
-            [_type_of(aval) for aval in self.jaxpr.out_avals],
-        )
-        return state_pairs(self.tree, given, self.out_tree, returned)
+        return self._state(of_one_argument=False)
+
+    def _state(self, *, of_one_argument: bool) -> dict[int, int]:
+        given = [_type_of(_data(leaf)) for leaf in self.leaves]
+        returned = [_type_of(aval) for aval in self.jaxpr.out_avals]
+        return state_pairs(self.tree, given, self.out_tree, returned, of_one_argument=of_one_argument)
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """(input, result) of the jaxpr, of state that one argument is, or is part of."""
+        inputs = {leaf: len(self.closed_over) + i for i, leaf in enumerate(self.dynamic)}
+        found = self._state(of_one_argument=True)
+        return tuple((inputs[leaf], result) for result, leaf in found.items() if leaf in inputs)
 
     def stored_types(self, precision: PrecisionPolicy) -> tuple[list[str], list[str]]:
         """NumPy names of the element types of the jaxpr's inputs and results in a precision."""
@@ -371,6 +379,7 @@ def _prepared(
         function=_name(fun),
         precision=precision,
         result_types=tuple(result_types),
+        places=traced.places,
     )
     return traced, Call(jaxpr, operands, interface, options)
 

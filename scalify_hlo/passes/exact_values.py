@@ -112,13 +112,23 @@ class ExactValues:
         """Whether an operation is a product with a table: of an element the error is that of what is added up."""
         return op.name in kinds.PRODUCTS and any(self.is_table(operand) for operand in op.operands)
 
+    def is_too_fine_for_fp8(self, op: ir.Operation) -> bool:
+        """Whether a product has to be finer than the layers of a model: an index is chosen by it, a sine is taken of
+        it, or it is a transform, which resamples or measures a signal.
+
+        # sin(x + d) = sin(x) + d cos(x), where d is x / 16
+        """
+        result = op.results[0]
+        return result in self.ranked or result in self.angles or self.is_transform(op)
+
     def is_table(self, value: ir.Value) -> bool:
         """Whether a value is computed of constants and positions alone, and in no loop."""
         pending = [value]
         while pending:
             current = pending[-1]
             op = defining_op(current)
-            if current in self._tables or op is None or len(op.regions) or not len(op.operands):
+            opaque = op is None or (len(op.regions) and op.name not in kinds.REDUCTIONS) or not len(op.operands)
+            if current in self._tables or op is None or opaque:
                 if current not in self._tables:
                     self._tables[current] = op is not None and op.name in ("stablehlo.constant", "stablehlo.iota")
                 pending.pop()

@@ -232,7 +232,7 @@ class FP8Dots(Pass):
         if "algorithm" in product.op.attributes:
             return "it asks for a dot algorithm"
         if KEPT in product.op.attributes:
-            return "kept by scalify-cast: the optimiser's, named by keep, or an index is chosen by it"
+            return "kept by scalify-cast: the optimiser's, named by keep, a transform, or of an index or an angle"
         if not _named(product, self.include) or _named(product, self.exclude):
             return "excluded by name"
         if product.is_embedding and not self.embedding:

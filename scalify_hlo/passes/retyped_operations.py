@@ -153,11 +153,13 @@ class OperationRetyper:
     def _product(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         compute, wide = self.policy.compute, self.policy.accumulation
-        if self._is_kept(op) or op.results[0] in self.exact.ranked:
+        if self._is_kept(op) or self.exact.is_too_fine_for_fp8(op):
             op.attributes[kinds.KEPT] = ir.UnitAttr.get()
         transform = self.exact.read_whole(op.results[0]) and self.exact.is_transform(op)
         if len(operands) < len(op.operands) or self._is_kept(op) or transform:
             return self._pinned(op)
+        if self._in_update(op):
+            return self._set(op, self.policy.update, self.policy.update, operands)
         for i, held in operands.items():
             op.operands[i] = held.read(compute)
         result = op.results[0]

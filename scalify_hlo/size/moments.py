@@ -131,6 +131,8 @@ class Moments:
 
 # Unit scaling: Gaussian, zero mean, unit second moment.
 UNIT = Moments()
+# Integer types that are as narrow as their numbers need.
+_BITS = {"i2": 2, "i4": 4, "i8": 8}
 
 
 def of_constant(value: float) -> Moments:
@@ -138,3 +140,17 @@ def of_constant(value: float) -> Moments:
     if not math.isfinite(value):
         return Moments(nonnegative=value > 0, infinite=True)
     return Moments(abs(value), value, value >= 0)
+
+
+# integers that fill their type, as quantised weights and the pixels of images do: uniform between its ends
+def of_integers(element: str) -> Moments | None:
+    """Moments of integers of a type that is as narrow as its numbers need, of 8 bits at most; None for other types.
+
+    Wider ones count things or name them: nothing is known of how large they are.
+    """
+    bits = _BITS.get(element.removeprefix("u"))
+    if bits is None:
+        return None
+    unsigned = element.startswith("u")
+    most = 2.0 ** (bits if unsigned else bits - 1) - 1
+    return Moments(most / math.sqrt(3), most / 2 if unsigned else 0.0, unsigned)

@@ -27,8 +27,11 @@ from scalify_hlo.types import tensor_info
 NEXT = "scalify.next"
 # On a function: argument, result, argument, result, ... of its state. On a loop: indices of the carried values.
 PAIRS = "scalify.state_pairs"
-
-_ALIASING = "tf.aliasing_output"
+# On an argument of the public function: the index of the result that has its place in the trees of the step, which the
+# caller knows. Less than `NEXT`: a function of a pair that returns a pair need not be a step.
+PLACE = "scalify.place"
+# The same by donation.
+ALIASING = "tf.aliasing_output"
 
 _ADDITIVE = ("stablehlo.add", "stablehlo.subtract")
 # What new state goes through before it is returned; of composites those that measure it and set its scale.
@@ -144,8 +147,8 @@ def _given_pairs(
         argument = block.arguments[i]
         if NEXT in given:
             pairs[i] = ir.IntegerAttr(given[NEXT]).value
-        elif _ALIASING in given and tensor_info(argument.type).is_float:
-            result: int = ir.IntegerAttr(given[_ALIASING]).value
+        elif ALIASING in given and tensor_info(argument.type).is_float:
+            result: int = ir.IntegerAttr(given[ALIASING]).value
             if argument in forms.of(results[result]) and len(forms.of(results[result])) > 1:
                 pairs[i] = result
     return pairs
@@ -284,13 +287,14 @@ def unmark_state(module: ir.Module, *, loops: bool, named: bool) -> None:
 
     named: the arguments of the public function keep `NEXT`.
     """
+    private = {PLACE} if named else {PLACE, NEXT}
     for op in walk(module.operation) if loops else [op.operation for op in module.body.operations]:
         if op.name in ("func.func", "stablehlo.while") and PAIRS in op.attributes:
             del op.attributes[PAIRS]
-        if not named and op.name == "func.func" and "arg_attrs" in op.attributes:
+        if op.name == "func.func" and "arg_attrs" in op.attributes:
             given = [ir.DictAttr(each) for each in ir.ArrayAttr(op.attributes["arg_attrs"])]
-            if any(NEXT in each for each in given):
-                kept = [{named.name: named.attr for named in each if named.name != NEXT} for each in given]
+            if any(PLACE in each or NEXT in each for each in given):
+                kept = [{own.name: own.attr for own in each if own.name not in private} for each in given]
                 op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
 
 

@@ -5,8 +5,9 @@ import math
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import moments_of_iota, read_dense, rounded
 from scalify_hlo.size.algebra import Size, of_number
-from scalify_hlo.size.moments import Moments
+from scalify_hlo.size.moments import Moments, of_integers
 from scalify_hlo.size.view import View, law
+from scalify_hlo.types import tensor_info
 
 
 @law("constant", "chlo.constant")
@@ -52,6 +53,9 @@ def random_bits(v: View) -> Size:
 # the same number in another type; of booleans, ones
 @law("convert", "reduce_precision")
 def convert(v: View) -> Size:
+    integers = of_integers(tensor_info(v.op.operands[0].type).element)
+    if integers is not None and v.x == Size():
+        return Size((), integers)
     number = v.x.splat
     if number is None:
         return v.x
