@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph
+from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.products import FASTER, PADDED_WIDE, extent
 from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir, stablehlo
@@ -30,6 +31,7 @@ class OperationRetyper:
         self.errors: list[Diagnostic] = []
         self._gradients = set(update.gradients)
         self.exact = ExactValues(calls, update.values, policy.compute)
+        self._exponentials = Exponentials(calls)
         self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
 
     def _operands(self, op: ir.Operation) -> dict[int, Held]:
@@ -83,6 +85,8 @@ class OperationRetyper:
             return self._set(op, self.policy.update, self.policy.update, operands)
         compute = self.policy.compute
         natural = WIDE if any(held.is_few for held in operands.values()) else self._natural(operands.values())
+        if natural == compute != WIDE and self._exponentials.may_leave(op, compute):
+            natural = WIDE
         exact = op.name in kinds.EXACT_OPERAND
         self.exact.note_quotient(op, operands)
         narrow = natural == compute and all(

@@ -1,0 +1,72 @@
+// An exponential that may be of any size is stored in f32: exp(z / 0.05) of cosines z goes up to 2^29. One of what a
+// maximum was taken from, or of what is not positive, is at most 1; and that of a sigmoid may be infinite.
+// RUN: scalify-opt %s --split-input-file --scalify-cast=precision=fp16 | FileCheck %s
+
+// CHECK-LABEL: func.func public @any(
+// CHECK: %[[E:.*]] = stablehlo.exponential %{{.*}} : tensor<8x8xf32>
+// CHECK-NOT: stablehlo.convert %[[E]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
+// CHECK: stablehlo.divide %[[E]], %{{.*}} : tensor<8x8xf32>
+func.func public @any(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x8xf32> {
+  %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %e = stablehlo.exponential %z : tensor<8x8xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %sums = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %p = stablehlo.divide %e, %sums : tensor<8x8xf32>
+  return %p : tensor<8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func public @softmax(
+// CHECK: %[[E:.*]] = stablehlo.exponential %{{.*}} : tensor<8x8xf32>
+// CHECK: stablehlo.convert %[[E]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
+func.func public @softmax(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x8xf32> {
+  %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %largest = stablehlo.reduce(%z init: %least) applies stablehlo.maximum across dimensions = [1]
+    : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %spread = stablehlo.broadcast_in_dim %largest, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %below = stablehlo.subtract %z, %spread : tensor<8x8xf32>
+  %e = stablehlo.exponential %below : tensor<8x8xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %sums = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %p = stablehlo.divide %e, %sums : tensor<8x8xf32>
+  return %p : tensor<8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func public @laplace(
+// CHECK: %[[E:.*]] = stablehlo.exponential %{{.*}} : tensor<8x8xf32>
+// CHECK: stablehlo.convert %[[E]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
+func.func public @laplace(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %abs = stablehlo.abs %z : tensor<8x8xf32>
+  %negative = stablehlo.negate %abs : tensor<8x8xf32>
+  %e = stablehlo.exponential %negative : tensor<8x8xf32>
+  %a = stablehlo.multiply %e, %z : tensor<8x8xf32>
+  %b = stablehlo.subtract %e, %z : tensor<8x8xf32>
+  return %a, %b : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func public @sigmoid(
+// CHECK: %[[S:.*]] = stablehlo.divide
+// CHECK: stablehlo.convert %[[S]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
+func.func public @sigmoid(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %t = stablehlo.tanh %z : tensor<8x8xf32>
+  %minus = stablehlo.negate %t : tensor<8x8xf32>
+  %e = stablehlo.exponential %minus : tensor<8x8xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<8x8xf32>
+  %plus = stablehlo.add %one, %e : tensor<8x8xf32>
+  %sigmoid = stablehlo.divide %one, %plus : tensor<8x8xf32>
+  %u = stablehlo.multiply %sigmoid, %t : tensor<8x8xf32>
+  %v = stablehlo.subtract %sigmoid, %t : tensor<8x8xf32>
+  return %u, %v : tensor<8x8xf32>, tensor<8x8xf32>
+}
