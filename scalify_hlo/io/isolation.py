@@ -182,7 +182,8 @@ def leave(status: int) -> NoReturn:
     try:
         sys.stdout.flush()
     except OSError:
-        sys.stdout = None  # what it did not take was told, and is not tried again at the end of the process
+        # What it did not take was told, and is not tried again at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if is_isolated():
         show_stderr()
         sys.stderr.flush()
