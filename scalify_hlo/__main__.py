@@ -1,6 +1,7 @@
 """`python -m scalify_hlo opt in.mlir` is `scalify-opt in.mlir`, and so for each command."""
 
 import importlib
+import os
 import sys
 
 # Command -> module of `scalify_hlo.tools`, and what it does.
@@ -43,6 +44,6 @@ if __name__ == "__main__":
     try:
         main()
     except BrokenPipeError:
-        # The reader of the output is gone (`| head`).
-        sys.stdout = None
+        # The reader of the output is gone (`| head`): what is left of it goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
