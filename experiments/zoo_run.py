@@ -21,11 +21,10 @@ import numpy as np
 import scalify_hlo
 from benchmarks.models.tasks import find_task
 from benchmarks.models.tasks.problem import Problem, Tree
-from scalify_hlo.bindings import stablehlo
 from scalify_hlo.errors import ScalifyError
-from scalify_hlo.execution.modules import as_module
-from scalify_hlo.exported import artifact_version
 from scalify_hlo.passes.fp8_dots import FP8Dots
+from scalify_hlo.passes.pipeline import Pipeline
+from scalify_hlo.serving.exported import through
 
 # How far the noise row's first state is from f32's, relative: what rounding to f16 once does, 2^-11.
 NOISE = 5e-4
@@ -129,11 +128,7 @@ class Training:
 def _by_recipe(step: Any, *arguments: Tree) -> Any:
     """A step with its linear products in FP8, scaled by largest magnitudes, and nothing else changed."""
     exported = jax.export.export(jax.jit(step))(*arguments)
-    module = as_module(exported.mlir_module())
-    FP8Dots(scaling="current").apply(module, [])
-    with module.context:
-        artifact = stablehlo.serialize_portable_artifact(module, artifact_version(), allow_other_dialects=True)
-    return dataclasses.replace(exported, mlir_module_serialized=artifact, _get_vjp=None).call
+    return through(exported, Pipeline((FP8Dots(scaling="current"),)), []).call
 
 
 def _end(losses: list[float], steps: int) -> float:

@@ -6,8 +6,8 @@ import math
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.common_scales import all_reduce_maximum, is_same_everywhere
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.manual import group_size
-from scalify_hlo.rules.bodies import body_kind
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.registry import Law, rule
 from scalify_hlo.rules.values import ScaledValue

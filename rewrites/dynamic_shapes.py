@@ -4,7 +4,7 @@ are operands. The other dynamic operations follow their static relatives.
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.widening import widened_function
-from scalify_hlo.rules.bodies import body_kind
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.registry import never_scaled, rule
 from scalify_hlo.rules.shapes import to_rank_0

@@ -8,7 +8,8 @@ import numpy as np
 
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.emit.widening import widened
-from scalify_hlo.rules.bodies import body_kind, compared_kind, open_scale, with_body
+from scalify_hlo.module.bodies import body_kind, compared_kind
+from scalify_hlo.rules.bodies import open_scale, with_body
 from scalify_hlo.rules.oprewrite import Create, OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.registry import rule

@@ -22,15 +22,13 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from scalify_hlo.bindings import ir, make_context, stablehlo
 from scalify_hlo.engine.selection import (
-    SCALE_SHAPE,
-    SCALED,
     TRANSPOSED,
     attributes_of,
     is_rewritten,
     role_of,
     select_arguments,
 )
-from scalify_hlo.engine.signature import public_function
+from scalify_hlo.engine.signature import public_function, scaled_argument
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.frontend.dependence import is_float
 from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
@@ -38,7 +36,6 @@ from scalify_hlo.frontend.state_pairs import state_pairs
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify, passes_for_devices
 from scalify_hlo.rewrite import scalify_in_place
-from scalify_hlo.size.state import PLACE
 from scalify_hlo.types import tensor_info
 
 Container = Literal["ScaledArray", "tuple"]
@@ -308,11 +305,7 @@ def _mark(main: Any, shapes: Sequence[tuple[int, ...] | None], leading: int, pla
         entries = {named.name: named.attr for named in ir.DictAttr(attributes)}
         shape = shapes[i - leading] if i >= leading else None
         if shape is not None:
-            entries[SCALED] = ir.UnitAttr.get()
-            if i - leading in places:
-                entries[PLACE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), places[i - leading])
-        if shape:
-            entries[SCALE_SHAPE] = ir.DenseI64ArrayAttr.get(list(shape))
+            entries |= scaled_argument(shape, places.get(i - leading))
         new.append(ir.DictAttr.get(entries))
     main.attributes["arg_attrs"] = ir.ArrayAttr.get(new)
 

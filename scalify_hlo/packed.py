@@ -28,7 +28,7 @@ from jax.export import Exported
 from scalify_hlo.bindings import ir, make_context, stablehlo
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import ScalifyError
-from scalify_hlo.exported import ScaledExported, artifact_version
+from scalify_hlo.exported import ScaledExported, artifact_version, module_of
 from scalify_hlo.frontend.scaled_array import ScaledArray, is_scaled
 from scalify_hlo.frontend.state_pairs import state_pairs
 from scalify_hlo.passes.pack_scales import Layout, roles_of
@@ -149,7 +149,7 @@ def pack_exported(exported: Exported) -> Exported:
     if kwargs:
         raise ScalifyError(f"pack_exported({exported.fun_name}): give the function positional arguments only")
     with make_context() as context, ir.Location.unknown():
-        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        module = module_of(exported, context)
         tokens = len(exported.ordered_effects)
         leading = (len(exported.platforms) > 1) + tokens
         kept = {flat: leading + place for place, flat in enumerate(exported.module_kept_var_idx)}

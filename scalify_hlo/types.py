@@ -1,9 +1,10 @@
-"""Element types: which are floats, and how far their exponents reach."""
+"""Types of tensors: which elements are floats, how far their exponents reach, and what shape a scale may have."""
 
 import dataclasses
 import functools
 import math
 import re
+from collections.abc import Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
@@ -110,3 +111,10 @@ def tensor_info(type_: ir.Type) -> TensorInfo:
 def forget_types() -> None:
     """Let go of the types that have been met, and of their context, once a module is done."""
     _known.clear()
+
+
+def is_scale_shape(scale: Sequence[int], data: Sequence[int]) -> bool:
+    """Whether a scale can belong to data of a shape: of rank 0, or of the data's with each dimension 1 or full."""
+    if not len(scale):
+        return True
+    return len(scale) == len(data) and all(size in (1, full) for size, full in zip(scale, data, strict=True))

@@ -5,8 +5,8 @@ import math
 
 from scalify_hlo.analysis.calls import defining_op, only_reader, terminator, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import constant_behind, splat_number
-from scalify_hlo.rules.bodies import body_kind
 from scalify_hlo.types import tensor_info
 
 _MULTIPLY, _DIVIDE, _MAXIMUM, _MINIMUM = (f"stablehlo.{name}" for name in ("multiply", "divide", "maximum", "minimum"))

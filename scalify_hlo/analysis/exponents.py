@@ -9,13 +9,12 @@ Of any other argument the exponential may be of any size: exp(z / 0.05) of cosin
 import math
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
-from scalify_hlo.analysis.intervals import interval
+from scalify_hlo.analysis.intervals import MOVES, interval
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
-_MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE) | {"stablehlo.convert", "stablehlo.optimization_barrier"}
-_CHOOSING = frozenset({"stablehlo.select", "stablehlo.constant", "func.return"}) | _MOVES
+_CHOOSING = frozenset({"stablehlo.select", "stablehlo.constant", "func.return"}) | MOVES
 # Operations that are looked back at from a bound.
 _STEPS = 12
 
@@ -77,10 +76,10 @@ class Exponentials:
         if op.name == "stablehlo.maximum" or self._chooses(op):
             return any(self._covers(operand, value, steps - 1) for operand in op.operands)
         if op.name == "stablehlo.reduce":
-            return _combines(op) == "stablehlo.maximum" and self._covers(op.operands[0], value, steps - 1)
+            return _combines(op, "maximum") and self._covers(op.operands[0], value, steps - 1)
         if op.name == "stablehlo.log":
             total = defining_op(_moved(op.operands[0]))
-            term = None if total is None or _combines(total) != "stablehlo.add" else defining_op(total.operands[0])
+            term = None if total is None or not _combines(total, "add") else defining_op(total.operands[0])
             return term is not None and term.name == "stablehlo.exponential" and _moved(term.operands[0]) == value
         if op.name == "stablehlo.add":  # with the largest taken out of the sum
             terms = [defining_op(_moved(operand)) for operand in op.operands]
@@ -106,17 +105,14 @@ def _saturates(exponential: ir.Operation) -> bool:
     return all(use.owner.operation.name == "stablehlo.divide" and use.operand_number == 1 for use in readers)
 
 
-def _combines(op: ir.Operation) -> str:
-    """The one operation by which a reduction of one tensor combines its elements; "" for anything else."""
-    if op.name != "stablehlo.reduce" or len(op.operands) != 2:
-        return ""
-    body = [each.operation.name for each in op.regions[0].blocks[0].operations]
-    return body[0] if len(body) == 2 else ""
+def _combines(op: ir.Operation, kind: str) -> bool:
+    """Whether an operation reduces one tensor by this."""
+    return op.name == "stablehlo.reduce" and len(op.operands) == 2 and body_kind(op) == kind
 
 
 def _moved(value: ir.Value) -> ir.Value:
     """A value before it was spread, moved or converted."""
-    while (op := defining_op(value)) is not None and op.name in _MOVES and len(op.results) == 1:
+    while (op := defining_op(value)) is not None and op.name in MOVES and len(op.results) == 1:
         if not _is_float(op.operands[0]):
             break
         value = op.operands[0]

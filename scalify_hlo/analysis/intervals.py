@@ -25,7 +25,8 @@ _STEPS = 12
 _FORMED = frozenset(
     f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "negate", "abs", "maximum", "minimum", "sqrt")
 )
-_MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE) | {"stablehlo.convert", "stablehlo.optimization_barrier"}
+# What hands elements on, rounded at most.
+MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE) | {"stablehlo.convert", "stablehlo.optimization_barrier"}
 # What comes out whatever goes in.
 _RANGES: dict[str, Interval] = {
     "exponential": _POSITIVE, "logistic": (0.0, 1.0), "sqrt": _POSITIVE, "rsqrt": _POSITIVE, "tanh": (-1.0, 1.0),
@@ -103,7 +104,7 @@ def _added(value: ir.Value, steps: int = _STEPS) -> float:
     if isinstance(value.owner, ir.Block) or not steps:
         return 0.0
     owner = value.owner.operation
-    if owner.name in _MOVES and len(owner.operands) == 1:
+    if owner.name in MOVES and len(owner.operands) == 1:
         return _added(owner.operands[0], steps - 1)
     if owner.name == "stablehlo.multiply" and owner.operands[0] == owner.operands[1]:
         return _added(owner.operands[0], steps - 1) ** 2
@@ -185,7 +186,7 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
     if not len(owner.operands) or len(owner.regions):
         return _ANY
     name = owner.name.removeprefix("stablehlo.")
-    if owner.name in _MOVES:
+    if owner.name in MOVES:
         return interval(owner.operands[0], steps - 1) if len(owner.results) == 1 else _ANY
     found = _RANGES.get(name, _ANY)
     if name == "multiply" and owner.operands[0] == owner.operands[1]:

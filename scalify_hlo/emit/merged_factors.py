@@ -25,17 +25,12 @@ _MOVES = ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpos
 
 def merge_factors(module: ir.Module) -> None:
     """Rewrite pairs of factors of `module` in place; its context has to be entered."""
-    constants: dict[ir.Value, ir.Operation] = {}  # with what they are broadcast to
+    constants: set[ir.Value] = set()  # with what they are broadcast to: few products have one, and all have to be told
     for op in walk(module.operation):
         name = op.name
-        if name == CONSTANT:
-            constants[op.results[0]] = op
-            continue
-        if name == "stablehlo.broadcast_in_dim":
-            if (spread := constants.get(op.operands[0])) is not None:
-                constants[op.results[0]] = spread
-            continue
-        if name not in _FACTORS or constants.keys().isdisjoint(op.operands):
+        if name == CONSTANT or (name == "stablehlo.broadcast_in_dim" and op.operands[0] in constants):
+            constants.add(op.results[0])
+        if name not in _FACTORS or constants.isdisjoint(op.operands):
             continue
         second = _factor(op)
         behind = None if second is None else _product_behind(op.operands[second.data])

@@ -55,7 +55,7 @@ def packed(scales: Sequence[ir.Value]) -> list[ir.Value]:
     if len(scales) <= _MOST:
         return reduced(scales)
     scalar = scales[0].type
-    elements = elements_of(held(scales), len(scales))
+    elements = elements_of(held(scales), range(len(scales)))
     least, most = (splat(scalar, number) for number in (-math.inf, math.inf))
     return [ir.Operation.create("stablehlo.clamp", [scalar], [least, element, most]).results[0] for element in elements]
 
@@ -185,15 +185,11 @@ def held(scales: Sequence[ir.Value]) -> ir.Value:
 
 def element_of(vector: ir.Value, index: int) -> ir.Value:
     """Number `index` of a tensor<n x f32>, of rank 0."""
-    return next(_elements(vector, (index,)))
+    return next(elements_of(vector, (index,)))
 
 
-def elements_of(vector: ir.Value, count: int) -> Iterator[ir.Value]:
-    """The first numbers of a tensor<n x f32>, each of rank 0; each is emitted when it is asked for."""
-    return _elements(vector, range(count))
-
-
-def _elements(vector: ir.Value, indices: Iterable[int]) -> Iterator[ir.Value]:
+def elements_of(vector: ir.Value, indices: Iterable[int]) -> Iterator[ir.Value]:
+    """Numbers of a tensor<n x f32>, each of rank 0, and emitted when it is asked for."""
     element = ir.RankedTensorType(vector.type).element_type
     scalar, one = (ir.RankedTensorType.get(shape, element) for shape in ([], [1]))
     create, array = ir.Operation.create, ir.DenseI64ArrayAttr.get
@@ -261,7 +257,7 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
                 constant.move_before(first)
         op.move_before(first)
     with ir.InsertionPoint(first), first.location:
-        elements = list(elements_of(held(read), len(read)))
+        elements = list(elements_of(held(read), range(len(read))))
     for scale, element in zip(read, elements, strict=True):
         for use in list(scale.uses):
             reader = use.owner.operation

@@ -8,6 +8,7 @@ update or average state have laws of their own (`scalify_hlo.size.state`); other
 import functools
 
 from scalify_hlo import budget
+from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.growth import sources
 from scalify_hlo.engine.rewriter import Rewriter
@@ -16,7 +17,7 @@ from scalify_hlo.module.carriers import before_carriers
 from scalify_hlo.rules.shapes import at_own_size
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale, Symbol
-from scalify_hlo.size.state import ALIASING, PAIRS, PLACE
+from scalify_hlo.size.state import ALIASING, PLACE, pairs_of
 from scalify_hlo.types import TensorInfo, tensor_info
 
 
@@ -27,9 +28,9 @@ class ReturnedState:
         self._rewriter = rewriter
         function = rewriter.function
         self._arguments = list(function.regions[0].blocks[0].arguments)
-        numbers = list(ir.DenseI64ArrayAttr(function.attributes[PAIRS])) if PAIRS in function.attributes else []
-        self._pairs = numbers[::2]  # arguments of the sums that a law knows
-        self._known = frozenset(numbers[1::2])
+        pairs = pairs_of(function)  # whose sums have laws
+        self._updated = [argument for argument, _ in pairs]
+        self._known = frozenset(result for _, result in pairs)
 
     def returned(self, result: int, value: ir.Value, scaled: ScaledValue) -> ScaledValue:
         """The form that a result is returned in. value: the result before it was rewritten."""
@@ -50,7 +51,7 @@ class ReturnedState:
         Numbers that steps carry may enter their own scales, as step sizes do that are told by what they have led to.
         To measure them costs nothing.
         """
-        if all(_are_few(tensor_info(self._arguments[i].type)) for i in self._pairs):
+        if all(_are_few(tensor_info(self._arguments[i].type)) for i in self._updated):
             return False  # weights, besides the numbers, make it a step
         known = self._rewriter.scaled
         few = [known[a].scale for a in self._arguments if a in known and _are_few(tensor_info(a.type))]
@@ -66,7 +67,7 @@ class ReturnedState:
         """
         emit = self._rewriter.emit
         state = self._rewriter.scaled.get(self._arguments[argument])
-        if state is None or not state.scale.is_scalar or _is_told(value):
+        if state is None or not state.scale.is_scalar or self._is_told(value):
             return scaled
         if scaled.scale in self._scales_of_state or not self._grows_with(self._symbols_of_state, scaled):
             return scaled
@@ -75,6 +76,11 @@ class ReturnedState:
 
     def _grows_with(self, symbols: set[Symbol], scaled: ScaledValue) -> bool:
         return not symbols.isdisjoint(sources(self._rewriter.emit, scaled.scale))
+
+    def _is_told(self, value: ir.Value) -> bool:
+        """Whether the program says which scale a result has, by a marker."""
+        op = defining_op(before_carriers(value))
+        return op is not None and self._rewriter.functions.marker_name(op) is not None
 
     @functools.cached_property
     def _by_place(self) -> dict[int, int]:
@@ -97,13 +103,6 @@ class ReturnedState:
     @functools.cached_property
     def _symbols_of_state(self) -> set[Symbol]:
         return {scale.factors[0][0] for scale in self._scales_of_state if scale.factors}
-
-
-def _is_told(value: ir.Value) -> bool:
-    """Whether the program says which scale a result has."""
-    before = before_carriers(value)
-    op = None if isinstance(before, ir.BlockArgument) else before.owner.operation
-    return op is not None and op.name == "stablehlo.composite" and "scalify." in str(op.attributes["name"])
 
 
 def _are_few(info: TensorInfo) -> bool:

@@ -106,6 +106,22 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
     set_attributes(function, "arg_attrs", new_attributes)
 
 
+def scaled_argument(shape: Sequence[int], place: int | None, *, everywhere: bool = False) -> dict[str, ir.Attribute]:
+    """The attributes by which a caller says that an argument is scaled.
+
+    shape: of its scale. place: the result that has its place in the trees of the step, if one has. everywhere: its
+    scale is the same on all devices of per-device code.
+    """
+    attributes: dict[str, ir.Attribute] = {SCALED: ir.UnitAttr.get()}
+    if shape:
+        attributes[SCALE_SHAPE] = ir.DenseI64ArrayAttr.get(list(shape))
+    if place is not None:
+        attributes[PLACE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), place)
+    if everywhere:
+        attributes[EVERYWHERE] = ir.UnitAttr.get()
+    return attributes
+
+
 def arguments_of_role(function: ir.Operation, role: str) -> set[ir.Value]:
     """The arguments of a rewritten function that are "data", "scale" or vectors of "scales"."""
     arguments = list(function.regions[0].blocks[0].arguments)

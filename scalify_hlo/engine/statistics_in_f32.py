@@ -19,7 +19,7 @@ from scalify_hlo.analysis.calls import defining_op, only_reader
 from scalify_hlo.analysis.update import ELEMENTWISE, find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.signature import public_function
-from scalify_hlo.rules.bodies import body_kind
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.types import TensorInfo, tensor_info
 
 _ELEMENTWISE = frozenset(

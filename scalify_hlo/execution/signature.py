@@ -9,6 +9,7 @@ import numpy as np
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array, is_float
+from scalify_hlo.types import is_scale_shape
 
 Role = Literal["data", "scale", "scales", ""]
 
@@ -201,13 +202,7 @@ def _pair_by_type(original: Sequence[TensorSpec], rewritten: Sequence[TensorSpec
 
 
 def _is_scale_of(scale: TensorSpec, data: TensorSpec) -> bool:
-    """A scale has rank 0, or the data's rank with each dimension 1 or full (design, section 3)."""
-    if scale.element_type not in SCALE_TYPES:
-        return False
-    return not scale.shape or (
-        len(scale.shape) == len(data.shape)
-        and all(size in (1, full) for size, full in zip(scale.shape, data.shape, strict=True))
-    )
+    return scale.element_type in SCALE_TYPES and is_scale_shape(scale.shape, data.shape)
 
 
 def _types(specs: Sequence[TensorSpec]) -> str:

@@ -16,18 +16,17 @@ import jax
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.devices import same_on_every_device
 from scalify_hlo.engine.selection import attributes_of, role_of
-from scalify_hlo.engine.signature import public_function
+from scalify_hlo.engine.signature import public_function, scaled_argument
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
 from scalify_hlo.frontend.varying import varying_axes
 from scalify_hlo.module.carriers import SHARDING, declared_sharding
-from scalify_hlo.module.manual import EVERYWHERE, GROUPS, replica_groups
+from scalify_hlo.module.manual import GROUPS, replica_groups
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.cpu_scales import CPUScales
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.widen_dots import WidenDots
 from scalify_hlo.precision import PrecisionPolicy
-from scalify_hlo.size.state import PLACE
 
 # Element types that a scaled result may have: all floats, so that f8 weights and gradients leave as pairs too.
 _SCALED_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ",
@@ -213,23 +212,16 @@ def set_scaled(
     everywhere: which of the scales are the same on all devices of per-device code.
     """
     main = public_function(module)
-    unit = ir.UnitAttr.get()
     count = len(main.regions[0].blocks[0].arguments)
-    scaled, places, i32 = interface.inputs, dict(interface.places), ir.IntegerType.get_signless(32)
-    leading = [ir.DictAttr.get({})] * (count - len(scaled))
+    leading = [ir.DictAttr.get({})] * (count - len(interface.inputs))
     tokens = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results) - len(interface.results)
+    places = {argument: tokens + result for argument, result in interface.places}
     attributes = [
-        ir.DictAttr.get(
-            {"scalify.scaled": unit}
-            | ({"scalify.scale_shape": ir.DenseI64ArrayAttr.get(list(shape))} if shape else {})
-            | ({EVERYWHERE: unit} if same else {})
-            | ({PLACE: ir.IntegerAttr.get(i32, tokens + places[i])} if i in places else {})
-            if is_pair else {}
-        )
+        ir.DictAttr.get(scaled_argument(shape, places.get(i), everywhere=same) if is_pair else {})
         for i, (is_pair, shape, same) in enumerate(
-            zip(scaled, shapes, everywhere or [False] * len(scaled), strict=True)
+            zip(interface.inputs, shapes, everywhere or [False] * len(interface.inputs), strict=True)
         )
-    ]  # fmt: skip
+    ]
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([*leading, *attributes])
 
 

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike
 
 from scalify_hlo.frontend.array_methods import ArrayMethods
 from scalify_hlo.frontend.tree_maps import TREE_MAP, scale_after_tree_map
+from scalify_hlo.types import is_scale_shape
 
 # The type of run-time scales. E8M0 (`jnp.float8_e8m0fnu`) is accepted at the boundaries, f16 never: its range is
 # too small for a scale.
@@ -208,10 +209,7 @@ def broadcast_scale(data: Any, scale: Any) -> Any:
 
 def check_scale_shape(data_shape: tuple[int, ...], scale_shape: tuple[int, ...]) -> None:
     """Raises ValueError unless a scale of `scale_shape` can belong to data of `data_shape`."""
-    fits = len(scale_shape) == len(data_shape) and all(
-        s in (1, d) for s, d in zip(scale_shape, data_shape, strict=True)
-    )
-    if scale_shape and not fits:
+    if not is_scale_shape(scale_shape, data_shape):
         raise ValueError(
             f"a scale of shape {scale_shape} does not belong to data of shape {data_shape}: give it rank 0, or the "
             "rank of the data with every dimension 1 or full"

@@ -129,9 +129,9 @@ class OptDriver:
         from scalify_hlo.packed import pack_exported
 
         if any(isinstance(element, PinScales) for element in self.pipeline.elements):
-            from scalify_hlo.serving.exported import pinned
+            from scalify_hlo.serving.exported import through
 
-            return bytes(pinned(exported, self.pipeline, remarks, self.settings.target or "4weeks").serialize())
+            return bytes(through(exported, self.pipeline, remarks, self.settings.target or "4weeks").serialize())
         for element in self.pipeline.elements:
             if isinstance(element, LiftWeights | EmbedWeights):
                 continue  # between them the module has arguments that the Exported has not

@@ -23,11 +23,11 @@ from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.moves import move
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.loop_scales import LoopScales
-from scalify_hlo.rules.bodies import body_kind
 from scalify_hlo.types import TensorInfo, tensor_info
 
 # Constants of more elements are data.

@@ -111,7 +111,7 @@ def _join(block: ir.Block, group: list[_Number], known: Propagated | None) -> No
     uses = [[(use.owner.operation, use.operand_number) for use in each.op.results[0].uses] for each in group]
     with ir.InsertionPoint.after(last), last.location:
         vector = _summed(group, known)
-        numbers = list(elements_of(vector, len(group)))
+        numbers = list(elements_of(vector, range(len(group))))
     for number, users in zip(numbers, uses, strict=True):
         for user, index in users:
             user.operands[index] = number

@@ -1,6 +1,7 @@
 """Markers that passes put into a program, and what they measure to choose a scale."""
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.fresh_names import fresh_name
 from scalify_hlo.module.manual import collective_attributes, group_count
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.types import tensor_info
@@ -54,16 +55,7 @@ def marker(module: ir.Module, name: str, operands: list[ir.Value], results: list
 
 
 def _decomposition(module: ir.Module, name: str, arguments: list[ir.Type], results: list[ir.Type]) -> str:
-    taken = ir.SymbolTable(module.operation)
-    stem = name.replace(".", "_")
-    free = 1
-    while f"{stem}_{free - 1}" in taken:
-        free *= 2
-    least = free // 2  # of numbers that are given one after another
-    while least < free - 1:
-        middle = (least + free - 1) // 2
-        least, free = (middle + 1, free) if f"{stem}_{middle}" in taken else (least, middle + 1)
-    symbol = f"{stem}_{least}"
+    symbol = fresh_name(name.replace(".", "_"), ir.SymbolTable(module.operation).__contains__)
     function = ir.Operation.create(
         "func.func",
         attributes={

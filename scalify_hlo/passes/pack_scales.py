@@ -127,7 +127,7 @@ def _pack_arguments(function: ir.Operation, layout: Layout) -> list[ir.Value]:
     vector = block.add_argument(type_, location)
     new_attributes.append(_of_vector(attributes[first - 1]))
     with ir.InsertionPoint.at_block_begin(block):
-        numbers = list(elements_of(vector, layout.length))
+        numbers = list(elements_of(vector, range(layout.length)))
     for i, element in layout.elements.items():
         old[i].replace_all_uses_with(numbers[element])
     for _ in old:

@@ -6,6 +6,7 @@ comes out equal is merged again.
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, walk
 from scalify_hlo.bindings import ir, passmanager, register_inliner
+from scalify_hlo.module.fresh_names import fresh_name
 from scalify_hlo.types import tensor_info
 
 _CALLEE = {"func.call": "callee", "stablehlo.composite": "decomposition"}
@@ -24,7 +25,7 @@ def unshare(module: ir.Module) -> None:
                 continue
             if callee in used:
                 original = functions[callee]
-                callee = _fresh_name(callee, functions)
+                callee = fresh_name(callee, functions.__contains__)
                 copy = original.clone(ip=ir.InsertionPoint.after(original))
                 copy.attributes["sym_name"] = ir.StringAttr.get(callee)
                 copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
@@ -104,13 +105,6 @@ def _body_text(function: ir.Operation) -> str:
 
 def _set_callee(op: ir.Operation, name: str) -> None:
     op.attributes[_CALLEE[op.name]] = ir.FlatSymbolRefAttr.get(name)
-
-
-def _fresh_name(name: str, functions: dict[str, ir.Operation]) -> str:
-    number = 0
-    while f"{name}_{number}" in functions:
-        number += 1
-    return f"{name}_{number}"
 
 
 def inline_functions(module: ir.Module) -> None:

@@ -41,11 +41,12 @@ def pin_exported(
     ScalifyError for a module that cannot be rewritten and for scales that do not fit.
     """
     pipeline = precision_pipeline(precision, options, pin_scales, guard, transpose_weights)
-    return pinned(exported, pipeline, [] if remarks is None else remarks)
+    return through(exported, pipeline, [] if remarks is None else remarks)
 
 
-def pinned(exported: Exported, pipeline: Pipeline, remarks: list[Diagnostic], target: str = "4weeks") -> Exported:
-    """An Exported whose module has gone through a pipeline that ends with pinned scales. Raises ScalifyError."""
+def through(exported: Exported, pipeline: Pipeline, remarks: list[Diagnostic], target: str = "4weeks") -> Exported:
+    """An Exported whose module has gone through a pipeline that leaves no pairs in its signature: with pinned scales,
+    or without scales. Raises ScalifyError."""
     with make_context() as context, ir.Location.unknown():
         module = module_of(exported, context)
     pipeline.run(module, remarks)

@@ -18,6 +18,7 @@ from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.pin_scales import PINNED
 from scalify_hlo.serving.compensation import Readings, nearest, rounded
 from scalify_hlo.serving.tensors import match
+from scalify_hlo.types import is_scale_shape
 
 _finfo: Any = ml_dtypes.finfo
 # Metadata of a packed file: `scale.<name>` is the scale of an array, as a number or JSON-like nested list.
@@ -150,7 +151,7 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
         if not np.isfinite(scale).all():  # null is NaN to NumPy
             raise ScalifyError(f"the scale of '{name}' in the file's metadata is no number: {text[:40]}")
         value = (data.T if TRANSPOSED_PREFIX + name in metadata else data).astype(np.float32)
-        if not _is_scale_of(scale.shape, value.shape):
+        if not is_scale_shape(scale.shape, value.shape):
             what = f"the scale of '{name}' has the shape {list(scale.shape)}"
             raise ScalifyError(f"{what}, which is not one for data of {list(value.shape)}")
         values[name] = value * scale
@@ -160,11 +161,6 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
 def _is_real(array: Array) -> bool:
     """Whether an array's elements are numbers without an imaginary part, which any type of numbers is made of."""
     return array.dtype in ELEMENT_TYPES and array.dtype.kind != "c"
-
-
-def _is_scale_of(scale: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether a scale is one number, or of its data's rank with each dimension full or 1."""
-    return not scale or (len(scale) == len(shape) and all(n in (1, size) for n, size in zip(scale, shape, strict=True)))
 
 
 def as_data(value: Array, scale: Array, spec: TensorSpec) -> Array:

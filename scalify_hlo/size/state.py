@@ -186,7 +186,7 @@ def mark_state(forms: AffineForms, function: ir.Operation, pairs: Mapping[int, i
     """
     if not pairs:
         return
-    marked = set(_pairs_of(function)) | set(pairs.items())
+    marked = set(pairs_of(function)) | set(pairs.items())
     _set_pairs(function, [n for pair in sorted(marked) for n in pair])
     block = function.regions[0].blocks[0]
     last = terminator(block)
@@ -213,7 +213,7 @@ def _descend(forms: AffineForms, state: ir.Value, value: ir.Value) -> None:
             form = forms.of(terminator(inner).operands[index])
             places = [i for i, argument in enumerate(inner.arguments) if argument in form]
             first = next((i for i in places if state in _form(forms, op.operands[i])), None)
-            if first is not None and (first, index) not in _pairs_of(function):
+            if first is not None and (first, index) not in pairs_of(function):
                 mark_state(forms, function, {first: index})
 
 
@@ -390,7 +390,8 @@ def _sums_of(argument: ir.Value) -> Iterator[ir.Value]:
                 pending.append(op.results[0])
 
 
-def _pairs_of(function: ir.Operation) -> list[tuple[int, int]]:
+def pairs_of(function: ir.Operation) -> list[tuple[int, int]]:
+    """(argument, result) of the state of a function that `mark_state` has marked."""
     numbers = _indices(function)
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
@@ -399,7 +400,7 @@ def _pairs_of_block(block: ir.Block) -> list[tuple[int, int]]:
     owner = block.owner.operation
     if owner.name == "stablehlo.while":
         return [(i, i) for i in _indices(owner)] if owner.regions[1].blocks[0] == block else []
-    return _pairs_of(owner) if owner.name == "func.func" else []
+    return pairs_of(owner) if owner.name == "func.func" else []
 
 
 def _indices(op: ir.Operation) -> list[int]:
