@@ -329,6 +329,9 @@ def cases() -> dict[str, list[Case]]:
         ],
         "RESCALE_HEADROOM_F16": [(_MOMENTUM, rescaled)],
         "ERRORS_IN_F16": [(program(_chain(n), "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (5, 8)],
+        "HIGHEST_DEGREE_IN_F16": [
+            (program(lambda x, w, n=n: ((x @ w) ** n) @ w, "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (2, 3)
+        ],
         "MOMENTS_BELOW": [_training_step()],
         "STATE_NEAR": [_training_step()],
         "MASK_SHARE": [case(lambda x: jnp.sum((x > 0).astype(jnp.float32) * x), "f32[16384]")],

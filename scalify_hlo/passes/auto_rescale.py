@@ -44,6 +44,7 @@ _DESCRIPTIONS = {
     "logits": "gradient of the logits",
     "gradients": "gradient that enters the optimiser",
     "joined": "taken out of tensors that are joined, which have one scale",
+    "powers": "value of which high powers enter products",
     "products": "operand of a product, whose size is a product of more estimates than f16 bears",
 }
 # Elementwise factors of a gradient on its way into a branch: dropout.
@@ -63,8 +64,8 @@ class AutoRescale(Pass):
     # Where: the gradients that enter residual branches (the paper's LayerNorm backward), those of attention scores
     # (a softmax's gradient grows in training by more than static rules foresee), that of the logits, and those that
     # enter the optimiser (for state in f16: the paper's row #4). And operands of products in the forward pass of which
-    # the sizes are products of many estimates (`scalify_hlo.size.size_errors`): normalised models have none. And
-    # what is taken out of a vector that unlike tensors are joined to: its scale is that of the largest of them.
+    # the sizes are products of many estimates (`scalify_hlo.size.size_errors`), and what high powers of enter these, by
+    # its largest magnitude, which no power of it then exceeds: normalised models have none. And what is taken out of a vector that unlike tensors are joined to: its scale is that of the largest of them.
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
@@ -85,14 +86,15 @@ class AutoRescale(Pass):
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             unshare(module)
             found = self._find(module)
-            gradients = [place for place in self.places if place not in ("products", "joined")]
+            gradients = [place for place in self.places if place not in ("products", "powers", "joined")]
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))
             known = self._known(module, len(found))
             for i, (value, place) in enumerate(found.items()):
                 name, element = f"{RESCALE}{i}", self._element(value, place)
-                factor = _rescale(module, value, self.statistic, element, known.get(name))
+                statistic = "max" if place == "powers" else self.statistic
+                factor = _rescale(module, value, statistic, element, known.get(name))
                 if self.numbered:
                     factor.owner.attributes[MEASURED] = ir.StringAttr.get(name)
                 op = defining_op(value)
@@ -104,7 +106,7 @@ class AutoRescale(Pass):
         if not found:
             return
         count = collections.Counter(found.values())
-        counts = ", ".join(f"{count[place]} {place}" for place in _PLACES if count[place])
+        counts = ", ".join(f"{count[place]} {place}" for place in _DESCRIPTIONS if count[place])
         remarks.append(Diagnostic(f"{self.name}: {len(found)} rescales ({counts})", "", "remark"))
 
     def _known(self, module: ir.Module, count: int) -> dict[str, float]:
@@ -152,7 +154,9 @@ class AutoRescale(Pass):
                 found.setdefault(value, "gradients")
         if "products" in self.places:
             forward = {product.op for product in products if product.kind == "forward"}
-            errors = SizeErrors(module, budget.ERRORS_IN_F16, forward)
+            errors = SizeErrors(module, budget.ERRORS_IN_F16, forward, budget.HIGHEST_DEGREE_IN_F16)
+            for value in errors.powers:
+                found.setdefault(value, "powers")
             for value in errors.measured:
                 found.setdefault(value, "products")
         if "joined" in self.places:

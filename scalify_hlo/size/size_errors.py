@@ -11,6 +11,10 @@ what it is in any spelling, of degree 0 in all that comes in: x / sqrt(mean(x^2)
 Bounded functions (tanh, logistic, clamp between constants) are of degree 0 as well, so that silu(x) is of degree 1. The
 errors of a value are the sum of the magnitudes of its degrees in all contractions (and exponentials) behind it.
 Arguments have none: they come with their scale, which for state is measured.
+
+Errors of several contractions may cancel, those of a power of one do not: generalised means of features take x^4, splines
+are cubic polynomials. What is wrong by 4 is then wrong by 2^8, and its tails more so, before any product of the power is
+looked at: it is x that is to be measured.
 """
 
 import math
@@ -19,6 +23,7 @@ from collections.abc import Container, Mapping, Sequence
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import splat_number
 from scalify_hlo.recognition.expansions import find_expansions
 from scalify_hlo.types import tensor_info
@@ -46,18 +51,39 @@ _FIRST = frozenset({"stablehlo.gather", "stablehlo.dynamic_slice", "stablehlo.re
 class SizeErrors:
     """The errors behind each floating-point value of a module; a value in a function that several call has the most."""
 
-    def __init__(self, module: ir.Module, bears: float = math.inf, products: Container[ir.Operation] = ()):
-        """products: those whose results are to have no more errors than `bears`: operands are taken to be measured."""
-        self.measured: list[ir.Value] = []  # in program order
-        self._bears = bears
-        self._products = products
+    def __init__(
+        self,
+        module: ir.Module,
+        bears: float = math.inf,
+        products: Container[ir.Operation] = (),
+        degree: float = math.inf,
+    ):
+        """products: contractions whose results are to have no more errors than `bears`: operands are measured.
+
+        degree: what enters them is to have no higher power of one error: what comes with the error is measured.
+        """
+        self.measured: list[ir.Value] = []  # operands of `products`, in program order
+        self.powers: list[ir.Value] = []  # of which high powers enter them
+        self._bears, self._degree, self._products = bears, degree, products
+        self._births: dict[int, ir.Value] = {}  # source of error -> the value that it comes in with
         self._graph = CallGraph(module)
         self._most: dict[ir.Value, float] = {}
         self._weights: list[float] = []  # of each source: 1, or what it stands for
         self._compacted: dict[frozenset[tuple[int, float]], _Degrees] = {}
+        while self._look():
+            pass
+
+    def _look(self) -> bool:
+        """Go through the module; whether that asks for another look, with values measured of which powers are taken."""
+        powers = len(self.powers)
+        self.measured, self._weights = [], []
+        self._births.clear()
+        self._most.clear()
+        self._compacted.clear()
         for name in self._graph.public:
             block = self._graph.body(name)
             self._block(block, [_NONE] * len(block.arguments))
+        return len(self.powers) > powers
 
     def of(self, value: ir.Value) -> float:
         """How many errors of size the value is a product of; 0 for what is normalised, bounded or an argument."""
@@ -83,6 +109,8 @@ class SizeErrors:
         return [known.get(operand, _NONE) for operand in terminator(block).operands]
 
     def _set(self, known: dict[ir.Value, _Degrees], value: ir.Value, degrees: _Degrees) -> None:
+        if value in self.powers:
+            degrees = _NONE
         known[value] = degrees
         self._most[value] = max(self._most.get(value, 0.0), self._total(degrees))
 
@@ -102,6 +130,8 @@ class SizeErrors:
             branches = [self._block(region.blocks[0], [], known) for region in op.regions]
             return [self._largest(results) for results in zip(*branches, strict=True)]
         if op in self._products:
+            for operand in operands:
+                self._note_power(operand)
             self._measure(op, operands, known)
         return [self._compact(self._one(op, operands))] * len(op.results)
 
@@ -117,6 +147,13 @@ class SizeErrors:
             for i, operand in enumerate(op.operands):
                 if operand == value:
                     operands[i] = known[value] = _NONE
+
+    def _note_power(self, degrees: _Degrees) -> None:
+        """Note the values that too high a power is taken of."""
+        for source, degree in degrees.items():
+            value = self._births.get(source)
+            if abs(degree) > self._degree and value is not None and value not in self.powers:
+                self.powers.append(value)
 
     def _loop(self, op: ir.Operation, inits: list[_Degrees], known: Mapping[ir.Value, _Degrees]) -> list[_Degrees]:
         """What an iteration hands on unchanged is what came in; the rest has an error of its own."""
@@ -140,9 +177,9 @@ class SizeErrors:
         if name == "stablehlo.clamp" and all(_number(op.operands[i]) is not None for i in (0, 2)):
             return _NONE
         if name in _CONTRACTIONS:
-            return _product(_product(operands[0], operands[1]), self._new(1.0))
+            return _product(_product(operands[0], operands[1]), self._new(1.0, op.results[0]))
         if name in _EXPONENTIALS:
-            return self._new(1.0) if operands[0] else _NONE
+            return self._new(1.0, op.results[0]) if operands[0] else _NONE
         if name == "stablehlo.multiply":
             return _product(operands[0], operands[1])
         if name == "stablehlo.divide":
@@ -158,13 +195,17 @@ class SizeErrors:
             return self._new(1.0) if operands[0] or operands[1] else _NONE
         if name == "stablehlo.select":
             return self._largest(operands[1:])
+        if name == "stablehlo.reduce" and body_kind(op) == "multiply":
+            return _power(operands[0], _reduced(op))
         return operands[0] if name in _FIRST else self._largest(operands)
 
     def _largest(self, terms: Sequence[_Degrees]) -> _Degrees:
         """Of a sum: those of the term with most errors, for it is no further from its estimate than the furthest."""
         return max(terms, key=self._total, default=_NONE)
 
-    def _new(self, weight: float) -> _Degrees:
+    def _new(self, weight: float, value: ir.Value | None = None) -> _Degrees:
+        if value is not None:
+            self._births[len(self._weights)] = value
         self._weights.append(weight)
         return {len(self._weights) - 1: 1.0}
 
@@ -186,6 +227,12 @@ def _product(a: _Degrees, b: _Degrees) -> _Degrees:
 
 def _power(x: _Degrees, exponent: float) -> _Degrees:
     return {source: degree * exponent for source, degree in x.items()} if exponent else _NONE
+
+
+def _reduced(op: ir.Operation) -> int:
+    """How many elements a reduction makes one of."""
+    before, after = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+    return before.size // max(after.size, 1) if before.is_static else 1
 
 
 def _is_float(value: ir.Value) -> bool:

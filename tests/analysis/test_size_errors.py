@@ -1,5 +1,6 @@
 """Of how many estimates a size is a product: degrees follow from operations, and normalisations have degree 0."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import scalify_hlo as sc
 from scalify_hlo.analysis.calls import terminator
+from scalify_hlo.analysis.products import matrix_products
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution import xla
@@ -67,6 +69,46 @@ def test_degrees(function: Callable[..., Any], expected: float) -> None:
 
 def test_what_a_loop_multiplies_has_an_error_of_its_own() -> None:
     assert errors(repeated) >= 2
+
+
+# --- what high powers are taken of ----------------------------------------------------------------------------------
+
+
+def powers(function: Callable[..., Any], *shapes: jax.ShapeDtypeStruct) -> list[str]:
+    """The operations whose results are measured since a power of them higher than the second enters a product."""
+    with make_context():
+        module = ir.Module.parse(jax.jit(function).lower(*(shapes or (X, W))).as_text())
+        products = {p.op for p in matrix_products(module)}
+        return [value.owner.operation.name for value in SizeErrors(module, math.inf, products, 2).powers]
+
+
+def spline(x: jax.Array, w: jax.Array) -> jax.Array:
+    """One basis function, cubic, of de Boor's recursion, and what is made of it."""
+    h = x @ w
+    basis = (h > 0).astype(h.dtype) * (1 - h)
+    basis = h * basis + (2 - h) * basis
+    return (h * basis + (3 - h) * basis) @ w
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x, w: jnp.mean(jax.nn.relu(x @ w) ** 4, axis=0, keepdims=True) @ w, ["stablehlo.dot_general"]),
+        (spline, ["stablehlo.dot_general"]),
+        (lambda x, w: (jnp.exp(x @ w) ** 3) @ w, ["stablehlo.exponential"]),
+        (lambda x, w: ((x @ w) ** 4) @ w * jnp.mean((x @ w.T) ** 8) @ w, ["stablehlo.dot_general"] * 2),
+        (lambda x, w: x**4 @ w, []),  # an argument's scale is right
+        (lambda x, w: (x @ w) ** 4, []),  # enters no product
+        (lambda x, w: jnp.square(jax.nn.relu(x @ w)) @ w, []),
+        (lambda x, w: jax.nn.gelu(x @ w) @ w, []),  # tanh of a cube is bounded
+        (lambda x, w: rms_norm((x @ w) ** 4) @ w, []),
+        (lambda x, w: ((x @ w) * (x @ w.T) * (x @ (w + 1))) @ w, []),  # three errors, which may cancel
+    ],
+)
+def test_a_value_of_which_high_powers_enter_products_is_measured(
+    function: Callable[..., Any], expected: list[str]
+) -> None:
+    assert powers(function) == expected
 
 
 # --- what they are for: FP8 operands that are products of many estimates --------------------------------------------
