@@ -65,7 +65,8 @@ class AutoRescale(Pass):
     # (a softmax's gradient grows in training by more than static rules foresee), that of the logits, and those that
     # enter the optimiser (for state in f16: the paper's row #4). And operands of products in the forward pass of which
     # the sizes are products of many estimates (`scalify_hlo.size.size_errors`), and what high powers of enter these, by
-    # its largest magnitude, which no power of it then exceeds: normalised models have none. And what is taken out of a vector that unlike tensors are joined to: its scale is that of the largest of them.
+    # its largest magnitude, which no power of it then exceeds: normalised models have neither. And what is taken out
+    # of a vector that unlike tensors are joined to: its scale is that of the largest of them.
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"

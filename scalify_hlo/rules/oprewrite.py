@@ -1,5 +1,6 @@
 """The vocabulary of rules: what a rule can ask of an operation and declare of its results."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,8 @@ from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import TensorInfo, tensor_info
 
 Create = Callable[..., ir.Value]
+# Operations whose results have a scale that says nothing of their size where that of an operand is not known.
+_PRODUCTS = frozenset({"stablehlo.multiply", "stablehlo.divide", "stablehlo.dot_general"})
 
 
 class UnsupportedError(Exception):
@@ -155,6 +158,14 @@ class OpRewrite:
     ) -> None:
         value = self.value(index) if index or self._first is None else self._first
         moments = UNIT if self.rewriter.paper else moments
+        for operand in self.inputs:
+            if operand is not None and operand.moments.unknown and not indifferent:
+                if scale.is_constant:
+                    moments = dataclasses.replace(moments, unknown=True)
+                elif self._is_wide_product(index):
+                    self.because("range", index=index)
+                    on_value = True
+                break
         found = ScaledValue(value if data is None else data, scale, moments, indifferent)
         self.rewriter.define(value, self._at_scale_one(found, index) if on_value else found)
 
@@ -188,12 +199,19 @@ class OpRewrite:
         mean, nonnegative = law.moments.mean, moments.nonnegative or law.moments.nonnegative
         return Moments(law.moments.rms * rms, mean * rms, nonnegative, infinite=moments.infinite)
 
+    def _is_wide_product(self, index: int) -> bool:
+        return self.name in _PRODUCTS and not self.rewriter.paper and not self.result_info(index).is_narrow
+
     def _at_scale_one(self, found: ScaledValue, index: int) -> ScaledValue:
-        """The scaled form of a result with its scale multiplied into the data."""
+        """The scaled form of a result with its scale multiplied into the data, whose size is then not known.
+
+        Neither is that of products with it, which so are values as well: of g / sqrt(mean(g^2)), where the scale of g
+        may stay and that of g^2 would leave the range of f32, the scale would be that of g, and the size 1.
+        """
         with self.after():
             data = unscaled(self.rewriter, found, element=self.result_info(index).element)
-        moments = Moments(nonnegative=found.moments.nonnegative, infinite=found.moments.infinite)
-        return ScaledValue(data, ONE, moments)
+        known = found.moments
+        return ScaledValue(data, ONE, Moments(nonnegative=known.nonnegative, infinite=known.infinite, unknown=True))
 
     def _leaves_range(self, scale: Scale, exponent: float = 0) -> bool:
         """Whether products of a scale, times 2^exponent, may leave the range of f32 though the values do not.

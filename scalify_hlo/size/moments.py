@@ -24,6 +24,8 @@ class Moments:
     infinite: elements may be infinite (a mask): the data must not be multiplied by a scale that may have become 0.
     share: of the elements that may be other than 0; less than 1 after zeros were put beside or around them, and of
     one-hot vectors.
+    unknown: their size is not known: of values without a scale, since it would leave the range of f32, and products of
+    such values.
     """
 
     rms: float = 1.0
@@ -32,6 +34,7 @@ class Moments:
     least: float = 0.0
     infinite: bool = False
     share: float = 1.0
+    unknown: bool = False
 
     @property
     def log2(self) -> float:

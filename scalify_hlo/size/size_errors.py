@@ -12,9 +12,9 @@ Bounded functions (tanh, logistic, clamp between constants) are of degree 0 as w
 errors of a value are the sum of the magnitudes of its degrees in all contractions (and exponentials) behind it.
 Arguments have none: they come with their scale, which for state is measured.
 
-Errors of several contractions may cancel, those of a power of one do not: generalised means of features take x^4, splines
-are cubic polynomials. What is wrong by 4 is then wrong by 2^8, and its tails more so, before any product of the power is
-looked at: it is x that is to be measured.
+Errors of several contractions may cancel, those of a power of one do not: generalised means of features take x^4,
+splines are cubic polynomials. What is wrong by 4 is then wrong by 2^8, and its tails more so, before any product of the
+power is looked at: it is x that is to be measured.
 """
 
 import math
