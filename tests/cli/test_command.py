@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,8 @@ import click
 import pytest
 from scalify_hlo.tools.scalify_opt import main
 
+from scalify_hlo import __main__ as commands
+from scalify_hlo.__main__ import COMMANDS
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes import PASSES
 from scalify_hlo.passes.option_text import field_help
@@ -174,11 +177,11 @@ def test_shells_complete_flags_passes_presets_and_files():
 
 
 def test_python_m_runs_every_command(program_file: pathlib.Path):
-    from scalify_hlo.__main__ import COMMANDS
-
     scripts = tomllib.loads((pathlib.Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
-    modules = {f"scalify-{name}": f"scalify_hlo.tools.{module}:main" for name, (module, _) in COMMANDS.items()}
-    assert modules == scripts
+    started = {f"scalify-{name}": f"scalify_hlo.__main__:{name.replace('-', '_')}" for name in COMMANDS}
+    assert started == scripts
+    for name in COMMANDS:
+        assert getattr(commands, name.replace("-", "_")).args == (name,)
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "scalify_hlo", *map(str, arguments)]
@@ -188,6 +191,34 @@ def test_python_m_runs_every_command(program_file: pathlib.Path):
     assert all(name in run().stdout for name in COMMANDS)
     wrong = run("otp")
     assert (wrong.returncode, wrong.stdout) == (2, "") and "there is no command 'otp'" in wrong.stderr
+
+
+@pytest.mark.parametrize("module", ["scalify_hlo.tools", "scalify_hlo.bindings", "scalify_hlo.tools.scalify_opt"])
+@pytest.mark.parametrize("start", ["from scalify_hlo.__main__ import opt; opt()", "runpy.run_module('scalify_hlo')"])
+def test_an_interrupt_while_modules_are_imported(module: str, start: str):
+    """It was Python's traceback in the first second, which is that of the imports."""
+    code = f"""
+import os, runpy, signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv[1:] = {["opt", "--version"] if "runpy" in start else ["--version"]}
+{start.replace("')", "', run_name='__main__')")}
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "scalify-opt: interrupted\n")
+
+
+def test_interrupts_are_python_s_own_when_a_command_runs(monkeypatch: pytest.MonkeyPatch):
+    """Which click, and the process that watches a command, know."""
+    handlers: list[object] = []
+    monkeypatch.setattr(
+        "scalify_hlo.tools.scalify_opt.main", lambda _: handlers.append(signal.getsignal(signal.SIGINT))
+    )
+    commands.run("opt", [])
+    assert handlers == [signal.default_int_handler]
 
 
 def test_python_m_is_quiet_where_nobody_reads():
