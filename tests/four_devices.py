@@ -1,11 +1,14 @@
 """Programs on four CPU devices: in one process beside the tests, because JAX fixes their number on first use.
 
 The process is started once and takes one program after the other, each with its own globals; a warning is an error.
-As a script this file is that process: it reads programs as JSON lines and answers each with its traceback or null.
+As a script this file is that process: it reads programs as JSON lines and answers each with its traceback or null, and
+with the faults that it has reached (tests/mutation.py puts faults into this process too).
 """
 
 import atexit
+import builtins
 import functools
+import importlib
 import json
 import os
 import subprocess
@@ -13,6 +16,8 @@ import sys
 import textwrap
 import traceback
 
+# Names of tests/mutation_plugin.py, which this process imports only where they are set: it imports pytest.
+FAULT, WATCHED, PROBE = "SCALIFY_MUTANT", "SCALIFY_WATCHED_MUTANTS", "__scalify_mutant_reached__"
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -49,13 +54,19 @@ def run(program: str, devices: int = 4) -> None:
     if not answer:
         _process.cache_clear()
     assert answer, f"the process with {devices} devices ended with status {process.wait()}"
-    failure = json.loads(answer)
+    failure, reached = json.loads(answer)
+    for k in reached:
+        getattr(builtins, PROBE)(k)
     assert failure is None, failure[-3000:]
 
 
 def _serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what programs print must not mix with the answers
+    reached: set[int] = set()
+    if FAULT in os.environ or WATCHED in os.environ:
+        importlib.import_module("tests.mutation_plugin")
+        setattr(builtins, PROBE, reached.add)
     import jax
 
     for line in sys.stdin:
@@ -67,7 +78,8 @@ def _serve() -> None:
         for name, value in settings.items():
             if jax.config.values[name] != value:
                 jax.config.update(name, value)
-        print(json.dumps(failure), file=answers, flush=True)
+        print(json.dumps([failure, sorted(reached)]), file=answers, flush=True)
+        reached.clear()
 
 
 if __name__ == "__main__":

@@ -1,38 +1,46 @@
-"""Faults put into rules and engine one by one: `python -m tests.mutation --sample 20 --seed 3 rewrites/loops.py`.
+"""Faults put into rules and engine one by one: `python -m tests.mutation --sample 100 --seed 3 --results FILE`.
 
 A mutant is a file with one small fault: a comparison, a sign or a condition turned round, a number one larger, a part
-of a condition left out. The tests closest to the file run with it (a finder of modules gives it to them: no file
-changes), and a mutant that they pass is a survivor, which is printed with its line. Snapshots are not among them.
-The exit status is 1 if there are survivors. Without files: all of rewrites/, and of scalify_hlo/ what decides about a
-program (_FOLDERS).
+of a condition left out. First the tests run once with a probe in the place of each fault that was drawn, which tells
+which tests reach it (--reached keeps that for another run); then, for each mutant, the tests that reach it, the
+quickest of each file first, until one fails or --seconds of them have passed without a complaint. A mutant that they
+pass, or that none reaches, is a survivor, which is printed with its line. Tests that compare texts, and snapshots, are
+not among them (_SNAPSHOTS), so what is caught is caught by a number or by the structure of a program.
 
-With --reached FILE some of the tests that reach a mutant's line run first, the others only if those pass. Which
-tests reach which line is recorded in that file when it does not exist: that takes as long as all tests twice.
+With --results, a line of JSON for each mutant, a run that was cut off goes on where it was. The exit status is 1 if a
+smaller part than --least is caught. Without files: all of rewrites/, and of scalify_hlo/ what decides about a program
+(_FOLDERS). With --near, only the tests closest to the files of the mutants: minutes in the place of an hour.
 """
 
 import ast
-import dataclasses
-import importlib.abc
-import importlib.machinery
+import collections
+import itertools
 import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
-import types
+import tempfile
+import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import click
-import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-_VARIABLE = "SCALIFY_MUTANT"
-_RECORD = "SCALIFY_REACHED"
-_SECONDS = 300
-# How many of the tests that reach a line run first.
-_FIRST = 40
+from tests.mutation_plugin import FAULT, ROOT, WATCHED, Mutant, offsets
+
+# Of the tests that reach a line, so many seconds' worth run first.
+_FIRST = 5.0
+# Texts and counts, not numbers or the structure of what a program computes; and what starts processes of its own, which
+# see no fault.
+_SNAPSHOTS = (
+    "tests/test_lit.py", "tests/ops/test_write_filecheck.py", "tests/ops/test_operator_table.py",
+    "tests/test_python_calls.py", "tests/test_example_text.py", "tests/test_architecture.py", "tests/test_mutation.py",
+    "tests/test_demo_and_benchmarks.py", "tests/test_experiments.py", "tests/test_gpu_benchmark.py",
+    "tests/test_device_examples.py", "tests/packaging", "tests/aot", "tests/fuzz/test_inputs.py",
+    "tests/fuzz/test_files.py", "tests/libraries",
+)  # fmt: skip
 _OPS = ["tests/ops/test_growth.py", "tests/ops/test_branches_and_bounds.py", "tests/ops/test_rules.py",
         "tests/ops/test_regressions.py", "tests/fuzz/test_findings.py"]  # fmt: skip
 _FOLDERS = (
@@ -68,40 +76,30 @@ _TURNED: dict[type[ast.AST], str] = {
 }  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class Mutant:
-    """A fault: `old`, at these offsets of a file, replaced by `new`."""
-
-    file: str
-    start: int
-    end: int
-    line: int
-    old: str
-    new: str
-
-    def source(self) -> str:
-        text = (ROOT / self.file).read_bytes()
-        return (text[: self.start] + self.new.encode() + text[self.end :]).decode()
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {' '.join(self.old.split())}  ->  {' '.join(self.new.split())}"
-
-
 def mutants(file: str) -> list[Mutant]:
     """Every mutant of a file, in the order of the file."""
     data = (ROOT / file).read_bytes()
-    starts = [0]
-    for line in data.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
     found: list[Mutant] = []
-    for node in ast.walk(ast.parse(data)):
+    tree = ast.parse(data)
+    place = offsets(data)
+    for node in ast.walk(tree):
         if isinstance(node, ast.expr):
-            assert node.end_lineno is not None and node.end_col_offset is not None
-            start = starts[node.lineno - 1] + node.col_offset
-            end = starts[node.end_lineno - 1] + node.end_col_offset
+            start, end = place(node)
             old = data[start:end].decode()
             found += [Mutant(file, start, end, node.lineno, old, new) for new in _faults(node)]
     return sorted(found, key=lambda m: (m.start, m.new))
+
+
+def in_a_function(mutant: Mutant) -> bool:
+    """Whether a fault is in what a function computes, not in what a module does when it is imported."""
+    data = (ROOT / mutant.file).read_bytes()
+    place = offsets(data)
+    functions = (node for node in ast.walk(ast.parse(data)) if isinstance(node, ast.FunctionDef | ast.Lambda))
+    bodies = (node.body if isinstance(node.body, list) else [node.body] for node in functions)
+    for node in itertools.chain.from_iterable(ast.walk(part) for body in bodies for part in body):
+        if isinstance(node, ast.expr) and place(node) == (mutant.start, mutant.end):
+            return True
+    return False
 
 
 def _faults(node: ast.expr) -> Iterator[str]:
@@ -132,126 +130,80 @@ def closest(file: str) -> list[str]:
     return _CLOSEST[max((name for name in _CLOSEST if file.startswith(name)), key=len)]
 
 
-def survives(mutant: Mutant, reached: "Reached | None" = None) -> bool:
-    """Whether the tests closest to a mutant's file pass with it. One that hangs does not survive."""
-    near = reached.tests(mutant) if reached else []
-    return (not near or _passes(mutant, near)) and _passes(mutant, closest(mutant.file))
+def reach(drawn: Sequence[Mutant], tests: Sequence[str]) -> list[list[tuple[str, float]]]:
+    """For each mutant the tests that reach it, with their seconds. The tests run once."""
+    with tempfile.TemporaryDirectory() as folder:
+        watched = pathlib.Path(folder) / "watched.json"
+        watched.write_text(json.dumps([vars(mutant) for mutant in drawn]))
+        command = [*_PYTEST, "-n2", "--dist=worksteal", *(f"--ignore={each}" for each in _SNAPSHOTS), *tests]
+        environment = {**os.environ, WATCHED: str(watched)}
+        subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False)
+        found: list[list[tuple[str, float]]] = [[] for _ in drawn]
+        for part in pathlib.Path(folder).glob("watched.json.reached.*"):
+            for k, named in json.loads(part.read_text()).items():
+                found[int(k)] += [(name, seconds) for name, seconds in named if name]
+        return found
 
 
-def _passes(mutant: Mutant, tests: list[str]) -> bool:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "tests.mutation", "-p", "no:cacheprovider"]
+def order(reached: Sequence[tuple[str, float]], seconds: float) -> tuple[list[str], list[str]]:
+    """The tests that run first, and those that run after them: the quickest of each file, then the next of each."""
+    files: dict[str, list[tuple[float, str]]] = collections.defaultdict(list)
+    for name, needed in reached:
+        files[name.partition("::")[0]].append((needed, name))
+    rounds = itertools.zip_longest(*(sorted(each) for each in files.values()))
+    first: list[str] = []
+    later: list[str] = []
+    used = 0.0
+    for needed, name in (each for each_round in rounds for each in sorted(filter(None, each_round))):
+        if used + needed <= seconds or not first:
+            (first if used + needed <= _FIRST or not first else later).append(name)
+            used += needed
+    return first, later
+
+
+_PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "tests.mutation_plugin", "-p", "no:cacheprovider")
+
+
+def verdict(mutant: Mutant, reached: Sequence[tuple[str, float]], seconds: float) -> dict[str, object]:
+    """What becomes of a mutant: the name of the test that catches it, or that none does."""
+    begin = time.monotonic()
+    # Of what a module does when it is imported the probe tells who imports it first.
+    groups = order(reached, seconds) if in_a_function(mutant) else [closest(mutant.file)]
+    batches = [tests for tests in groups if tests]
+    caught = next(filter(None, (_failure(mutant, tests, seconds) for tests in batches)), None)
+    outcome = "caught" if caught else "survives" if batches else "unreached"
+    return {
+        "mutant": str(mutant), "file": mutant.file, "outcome": outcome, "by": caught, "ran": sum(map(len, batches)),
+        "reach": len(reached), "seconds": round(time.monotonic() - begin, 1),
+    }  # fmt: skip
+
+
+def _failure(mutant: Mutant, tests: Sequence[str], seconds: float) -> str | None:
+    """The test that fails with a mutant, if one does. A run that hangs, or does not come to tests, is a failure too."""
     fault = "\n".join([mutant.file, str(mutant.start), str(mutant.end), mutant.new])
-    try:
-        finished = subprocess.run(
-            [*command, *tests], cwd=ROOT, env={**os.environ, _VARIABLE: fault}, timeout=_SECONDS * len(tests),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return False
-    return finished.returncode == 0
-
-
-class Reached:
-    """Which tests reach which lines: file -> line -> numbers of tests, recorded by a plugin of pytest."""
-
-    def __init__(self, path: pathlib.Path):
-        known = json.loads(path.read_text())
-        self._names: list[str] = known["tests"]
-        self._lines: dict[str, dict[str, list[int]]] = known["lines"]
-
-    @staticmethod
-    def of(path: pathlib.Path, tests: list[str]) -> "Reached":
-        """What the file says; it is made first if there is none."""
-        if not path.exists():
-            command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutation", "-p", "no:cacheprovider", *tests]
-            subprocess.run(command, cwd=ROOT, env={**os.environ, _RECORD: str(path.absolute())}, check=False)
-        return Reached(path)
-
-    def tests(self, mutant: Mutant) -> list[str]:
-        """Tests that reach a mutant's line, of all that do as many as run first; none where that is not known."""
-        found = self._lines.get(mutant.file, {}).get(str(mutant.line), [])
-        drawn = random.Random(mutant.start).sample(found, min(_FIRST, len(found)))
-        return [self._names[i] for i in drawn]
-
-
-class _Recorder:
-    """A plugin that notes the lines of the project that each test reaches."""
-
-    def __init__(self, path: str):
-        self._path = path
-        self._tests: list[str] = []
-        self._lines: dict[str, dict[int, list[int]]] = {}
-        self._files: dict[str, str | None] = {}
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self._tests.append(item.nodeid)
-        sys.settrace(self._called)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as names:
+        names.write("\n".join(tests))
+        names.flush()
         try:
-            return (yield)
-        finally:
-            sys.settrace(None)
-
-    def pytest_sessionfinish(self) -> None:
-        pathlib.Path(self._path).write_text(json.dumps({"tests": self._tests, "lines": self._lines}))
-
-    def _called(self, frame: types.FrameType, event: str, argument: object) -> Any:
-        del event, argument
-        name = frame.f_code.co_filename
-        if name not in self._files:
-            local = name.startswith(tuple(f"{ROOT}/{folder}/" for folder in ("rewrites", "scalify_hlo")))
-            self._files[name] = str(pathlib.Path(name).relative_to(ROOT)) if local else None
-        return self._reached if self._files[name] else None
-
-    def _reached(self, frame: types.FrameType, event: str, argument: object) -> Any:
-        del argument
-        if event == "line":
-            lines = self._lines.setdefault(self._files[frame.f_code.co_filename] or "", {})
-            tests = lines.setdefault(frame.f_lineno, [])
-            if not tests or tests[-1] != len(self._tests) - 1:
-                tests.append(len(self._tests) - 1)
-        return self._reached
-
-
-class _Loader(importlib.machinery.SourceFileLoader):
-    def __init__(self, name: str, path: str, mutant: Mutant):
-        super().__init__(name, path)
-        self._mutant = mutant
-
-    def get_code(self, fullname: str) -> types.CodeType:  # not the compiled file beside the source
-        del fullname
-        return compile(self._mutant.source(), self.path, "exec")
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Gives the mutant for its file."""
-
-    def __init__(self, mutant: Mutant):
-        self._mutant, self._path = mutant, ROOT / mutant.file
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname.rpartition(".")[2] != self._path.stem:
-            return None
-        for finder in sys.meta_path:
-            found = None if finder is self else finder.find_spec(fullname, path, target)
-            if found is not None:
-                if found.origin and pathlib.Path(found.origin).resolve() == self._path:
-                    found.loader = _Loader(fullname, found.origin, self._mutant)
-                return found
+            finished = subprocess.run(
+                [*_PYTEST, "-x", f"@{names.name}"], cwd=ROOT, env={**os.environ, FAULT: fault},
+                timeout=120 + 4 * seconds, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return "does not end"
+    if finished.returncode == 0:
         return None
+    told = re.search(r"^(?:FAILED|ERROR) (\S+)", finished.stdout, re.MULTILINE)
+    return told.group(1) if told else f"exit status {finished.returncode}"
 
 
-if _VARIABLE in os.environ:  # a plugin of pytest
-    _file, _start, _end, _new = os.environ[_VARIABLE].split("\n", 3)
-    sys.meta_path.insert(0, _Finder(Mutant(_file, int(_start), int(_end), 0, "", _new)))
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """The recorder, where it is asked for."""
-    if _RECORD in os.environ:
-        config.pluginmanager.register(_Recorder(os.environ[_RECORD]))
+def table(results: Sequence[dict[str, object]]) -> Iterator[str]:
+    """How many are caught in each folder, and in all."""
+    for folder in (*_FOLDERS, ""):
+        of_folder = [each for each in results if str(each["file"]).startswith(folder)]
+        caught = sum(each["outcome"] == "caught" for each in of_folder)
+        if of_folder:
+            yield f"{folder or 'all':26} {caught:4} of {len(of_folder):4}  {caught / len(of_folder):7.1%}"
 
 
 @click.command(help=__doc__)
@@ -259,23 +211,42 @@ def pytest_configure(config: pytest.Config) -> None:
 @click.option("--sample", default=20, help="How many mutants, drawn from those of all files.")
 @click.option("--seed", default=0, help="Of the sample.")
 @click.option("--lines", default="", help="Of these lines alone: FIRST-LAST.")
-@click.option("--reached", type=click.Path(path_type=pathlib.Path), help="Which tests reach which lines; see above.")
-def main(files: tuple[str, ...], sample: int, seed: int, lines: str, reached: pathlib.Path | None) -> None:
+@click.option("--near", is_flag=True, help="Only the tests closest to the files of the mutants.")
+@click.option("--seconds", default=60.0, show_default=True, help="Of the tests that reach a mutant.")
+@click.option("--least", default=1.0, show_default=True, help="The part that is to be caught.")
+@click.option("--reached", type=click.Path(path_type=pathlib.Path), help="Keeps which tests reach which mutants.")
+@click.option("--results", type=click.Path(path_type=pathlib.Path), help="A line of JSON for each mutant; goes on.")
+def main(
+    files: tuple[str, ...], sample: int, seed: int, lines: str, near: bool, seconds: float, least: float,
+    reached: pathlib.Path | None, results: pathlib.Path | None,
+) -> None:  # fmt: skip
     chosen = files or [str(p.relative_to(ROOT)) for folder in _FOLDERS for p in sorted((ROOT / folder).rglob("*.py"))]
     every = [mutant for file in chosen for mutant in mutants(file)]
     if lines:
         first, last = map(int, lines.split("-"))
         every = [mutant for mutant in every if first <= mutant.line <= last]
     drawn = random.Random(seed).sample(every, min(sample, len(every)))
-    tests = sorted({test for mutant in drawn for test in closest(mutant.file)})
-    known = Reached.of(reached, tests) if reached else None
-    survivors = 0
-    for mutant in drawn:
-        if survives(mutant, known):
-            survivors += 1
-            click.echo(f"survives: {mutant}")
-    click.echo(f"{len(drawn) - survivors} of {len(drawn)} mutants are caught (of {len(every)}; seed {seed})")
-    sys.exit(1 if survivors else 0)
+    tests = sorted({test for mutant in drawn for test in closest(mutant.file)}) if near else ["tests"]
+    known = json.loads(reached.read_text()) if reached and reached.exists() else reach(drawn, tests)
+    if reached:
+        reached.write_text(json.dumps(known))
+    told = {}
+    if results and results.exists():
+        told = {each["mutant"]: each for each in map(json.loads, results.read_text().splitlines())}
+    for mutant, tests_of_it in zip(drawn, known, strict=True):
+        if str(mutant) not in told:
+            told[str(mutant)] = verdict(mutant, tests_of_it, seconds)
+            if results:
+                with results.open("a") as stream:
+                    stream.write(json.dumps(told[str(mutant)]) + "\n")
+    outcomes = [told[str(mutant)] for mutant in drawn]
+    for each in outcomes:
+        if each["outcome"] != "caught":
+            click.echo(f"{each['outcome']}: {each['mutant']} ({each['ran']} of {each['reach']} tests)")
+    caught = sum(each["outcome"] == "caught" for each in outcomes)
+    click.echo("\n".join(table(outcomes)))
+    click.echo(f"{caught} of {len(drawn)} mutants are caught (of {len(every)}; seed {seed})")
+    sys.exit(1 if caught < least * len(drawn) else 0)
 
 
 if __name__ == "__main__":
