@@ -75,8 +75,14 @@ def test_the_factor_goes_to_the_updates_and_no_bit_changes(body: str, factor: st
         program(ADD, CONSTANT, zeros="1.0"),
         program(ADD, TENSOR),
         program(ADD, CONSTANT, more="%3 = stablehlo.add %0, %0 : tensor<8xf32>"),  # the result is read elsewhere too
+        program(ADD, CONSTANT, zeros="[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0]"),
+        # Numbers that stand beside the program are not looked at.
+        program(ADD, CONSTANT).replace("dense<0.0>", "dense_resource<zeros>")
+        + '\n{-# dialect_resources: {builtin: {zeros: "0x04000000'
+        + "00" * 32
+        + '"}} #-}',
     ],
-    ids=["maximum", "ones", "tensor", "two readers"],
+    ids=["maximum", "ones", "tensor", "two readers", "not all zeros", "resource"],
 )
 def test_other_factors_stay(text: str) -> None:
     assert FULL_PRODUCT.search(moved(text))

@@ -48,8 +48,13 @@ def test_the_transpose_is_gone_and_the_numbers_are_the_same(between: str) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    [program("2, 1, 0", "3x2x4"), program("1, 2, 0", "2x3x4", more=TWO_READERS), program("0, 2, 1", "4x3x2")],
-    ids=["another order", "two readers", "within an operand"],
+    [
+        program("2, 1, 0", "3x2x4"),
+        program("1, 2, 0", "2x3x4", more=TWO_READERS),
+        program("0, 2, 1", "4x3x2"),
+        program("1, 2, 0", "2x3x4", SCALED.replace("0.25", str([[[0.25, 1.0, 2.0]] * 2] * 4))),
+    ],
+    ids=["another order", "two readers", "within an operand", "many factors"],
 )
 def test_other_products_stay(text: str) -> None:
     assert "stablehlo.transpose" in turned(text)

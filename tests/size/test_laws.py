@@ -143,6 +143,18 @@ def test_the_size_of_random_numbers(name: str, a: float, b: float) -> None:
     assert abs(estimate - truth - _ALIGNED.get(name, 0.0)) <= _TOLERANCE.get(name, 0.6)
 
 
+def test_a_buffer_of_which_a_loop_writes_a_part_keeps_the_rest() -> None:
+    def write(x: Any, y: Any) -> Any:
+        def row(i: Any, buffer: Any) -> Any:
+            return jax.lax.dynamic_update_slice_in_dim(buffer, jax.lax.dynamic_slice_in_dim(y, i, 1), i, 0)
+
+        return jax.lax.fori_loop(0, 16, row, x)
+
+    rng = np.random.default_rng(0)
+    arguments = [np.float32(rng.standard_normal((64, 128))) for _ in range(2)]
+    assert estimated(write, arguments) == pytest.approx(0, abs=0.1)
+
+
 def _takes_both(function: Callable[..., Any]) -> bool:
     return "_" not in function.__code__.co_varnames[:2]
 

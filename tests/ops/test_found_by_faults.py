@@ -1,0 +1,126 @@
+"""Numbers and structure where no test had stood between a fault of tests/mutation.py and a wrong program."""
+
+import numpy as np
+import pytest
+from scalify_hlo.rewrites.additive import larger
+
+from scalify_hlo.analysis.calls import CallGraph, terminator
+from scalify_hlo.analysis.origins import are_exponentials
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.engine.signature import public_function
+from scalify_hlo.engine.statistics_in_f32 import widen_statistics
+from scalify_hlo.errors import Diagnostic
+from scalify_hlo.passes.auto_rescale import _enters_branch
+from scalify_hlo.passes.narrow_gathers import NarrowGathers
+from scalify_hlo.size.analysis import SizeAnalysis
+from scalify_hlo.size.moments import Moments
+from tests.support import check_range
+
+
+def returned(module: ir.Module) -> ir.Value:
+    """What a program of one function returns."""
+    return terminator(module.body.operations[0].operation.regions[0].blocks[0]).operands[0]
+
+
+@pytest.mark.parametrize(("kind", "start"), [("maximum", -2.0), ("minimum", 2.0)])
+def test_a_window_of_padding_alone_is_the_number_that_it_starts_from(kind: str, start: float) -> None:
+    """That number is no mask there: at the scale of small data it was the largest number that f16 has."""
+    text = f"""
+func.func public @main(%x: tensor<4x3xf16>) -> tensor<5x3xf16> {{
+  %c = stablehlo.constant dense<{start}> : tensor<f16>
+  %r = "stablehlo.reduce_window"(%x, %c) <{{window_dimensions = array<i64: 2, 1>,
+      padding = dense<[[2, 0], [0, 0]]> : tensor<2x2xi64>}}> ({{
+  ^bb0(%a: tensor<f16>, %b: tensor<f16>):
+    %s = stablehlo.{kind} %a, %b : tensor<f16>
+    stablehlo.return %s : tensor<f16>
+  }}) : (tensor<4x3xf16>, tensor<f16>) -> tensor<5x3xf16>
+  return %r : tensor<5x3xf16>
+}}"""
+    x = np.float16(np.random.default_rng(0).standard_normal((4, 3)))
+    check_range(text, [x], {"down": (-24,), "up": (4,)})
+
+
+@pytest.mark.parametrize(("number", "kind"), [("1.0e-9", "f16"), ("1.0e-9", "f8E4M3FN"), ("0.5", "i32")])
+def test_a_constant_that_its_type_does_not_hold_is_as_large_as_it_was(number: str, kind: str) -> None:
+    """f16's 0 would be no size at all."""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(f"""func.func @main() -> tensor<4x{kind}> {{
+  %c = stablehlo.constant dense<{number}> : tensor<4xf32>
+  %r = stablehlo.convert %c : (tensor<4xf32>) -> tensor<4x{kind}>
+  return %r : tensor<4x{kind}>
+}}""")
+        size = SizeAnalysis(module, public_function(module)).main.results[0]
+    assert size.moments.rms == pytest.approx(float(number))
+
+
+@pytest.mark.parametrize(("chosen", "found"), [("%e, %x", True), ("%x, %e", False)])
+def test_exponentials_are_found_behind_the_choice_that_masks_them(chosen: str, found: bool) -> None:
+    with make_context():
+        module = ir.Module.parse(f"""func.func @main(%p: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf16> {{
+  %e = stablehlo.exponential %x : tensor<4xf32>
+  %s = stablehlo.select %p, {chosen} : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.convert %s : (tensor<4xf32>) -> tensor<4xf16>
+  return %r : tensor<4xf16>
+}}""")
+        assert are_exponentials(returned(module)) == found
+
+
+@pytest.mark.parametrize(("target", "kept"), [("f32", False), ("f64", True)])
+def test_a_sum_that_is_rounded_to_f16_and_read_in_f32_is_that_of_f32(target: str, kept: bool) -> None:
+    text = f"""func.func public @main(%x: tensor<4x64xf32>) -> tensor<4x{target}> {{
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+     : (tensor<4x64xf32>, tensor<f32>) -> tensor<4xf32>
+  %n = stablehlo.convert %s : (tensor<4xf32>) -> tensor<4xf16>
+  %r = stablehlo.convert %n : (tensor<4xf16>) -> tensor<4x{target}>
+  return %r : tensor<4x{target}>
+}}"""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        widen_statistics(module)
+        assert module.operation.verify()
+        assert ("f16" in str(module)) == kept
+
+
+@pytest.mark.parametrize(("shares", "rms"), [((0.5, 0.5), 5.0), ((0.25, 0.5), 5.0), ((0.75, 0.5), 4.0)])
+def test_values_with_zeros_that_leave_room_for_each_other_are_both_there(
+    shares: tuple[float, float], rms: float
+) -> None:
+    found = larger(Moments(3.0, share=shares[0]), Moments(4.0, share=shares[1]))
+    assert found.rms == rms and found.share == min(sum(shares), 1.0)
+
+
+@pytest.mark.parametrize(("chosen", "found"), [("%g, %z", True), ("%g, %h", False)])
+def test_a_gradient_that_dropout_masks_enters_a_branch(chosen: str, found: bool) -> None:
+    """The mask has the gradient's shape and is none. With two gradients it is not known which is the stream's."""
+    with make_context():
+        module = ir.Module.parse(f"""
+func.func public @main(%p: tensor<4xi1>, %g: tensor<4xf32>, %h: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {{
+  %z = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %m = stablehlo.select %p, {chosen} : tensor<4xi1>, tensor<4xf32>
+  %b = stablehlo.tanh %m : tensor<4xf32>
+  %s = stablehlo.add %g, %b : tensor<4xf32>
+  return %m, %s : tensor<4xf32>, tensor<4xf32>
+}}""")
+        assert _enters_branch(returned(module), CallGraph(module)) == found
+
+
+@pytest.mark.parametrize(("cut", "said"), [('[{"i"}, {}]', ["1"]), ("[{}, {}]", [])])
+def test_what_is_rounded_before_it_is_gathered_is_counted(cut: str, said: list[str]) -> None:
+    with make_context():
+        module = ir.Module.parse(f"""
+module attributes {{mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32}} {{
+  sdy.mesh @mesh = <["i"=4]>
+  func.func public @main(%x: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@mesh, {cut}>}},
+      %i: tensor<2x1xi32>) -> tensor<2x4xf16> {{
+    %s = "stablehlo.gather"(%x, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+      collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}}>
+      : (tensor<8x4xf32>, tensor<2x1xi32>) -> tensor<2x4xf32>
+    %c = stablehlo.convert %s : (tensor<2x4xf32>) -> tensor<2x4xf16>
+    return %c : tensor<2x4xf16>
+  }}
+}}""")
+        remarks: list[Diagnostic] = []
+        NarrowGathers().apply(module, remarks)
+        assert [each.message.split()[1] for each in remarks] == said
+        assert ("tensor<8x4xf16>" in str(module)) == bool(said)
