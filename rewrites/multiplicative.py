@@ -17,9 +17,7 @@ from .nonlinear import on_values
 
 def power_of_two(number: float | None) -> int | None:
     """The exponent k for 2^k, None for anything else."""
-    if number is None or not number > 0 or math.isinf(number):
-        return None
-    mantissa, exponent = math.frexp(number)
+    mantissa, exponent = math.frexp(number or 0.0)  # 1/2 of no zero, infinity or NaN
     return exponent - 1 if mantissa == 0.5 else None
 
 

@@ -72,7 +72,8 @@ def test_a_fault_in_a_package_s_own_file(tmp_path: pathlib.Path, monkeypatch: py
 def test_quick_tests_of_every_file_come_first() -> None:
     reached = [("a.py::1", 3.0), ("a.py::2", 0.1), ("b.py::1", 1.0), ("b.py::2", 2.0), ("c.py::1", 50.0)]
     assert order(reached, 60) == (["a.py::2", "b.py::1"], ["c.py::1", "b.py::2", "a.py::1"])
-    assert order(reached, 10)[1] == []
+    assert order(reached, 5) == (["a.py::2", "b.py::1", "b.py::2"], [])
+    assert order(reached, 10) == (["a.py::2", "b.py::1", "b.py::2"], ["a.py::1"])
     assert order([("c.py::1", 50.0)], 10) == (["c.py::1"], [])
     assert order([], 60) == ([], [])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from scalify_hlo.analysis.intervals import interval
+from scalify_hlo.analysis.intervals import guarded_divisor, interval
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution.inputs import Split, recombine
 from tests.budget_programs import program
@@ -52,6 +52,16 @@ def test_what_is_next_to_the_bound_fits(function, exponent: int) -> None:
     (lambda x: jnp.log1p(jnp.exp(x)), 0.0, np.inf), (lambda x: jnp.full_like(x, -3.0), -3.0, -3.0),
     (lambda x: (1 + x) / (1 - jnp.tanh(x)), -np.inf, np.inf), (lambda x: lax.integer_pow(x, 2) ** 2, 0.0, np.inf),
     (lambda x: (jnp.abs(x) + 1) / -(jnp.exp(x) + 2), -np.inf, 0.0),
+    (lambda x: lax.clamp(1.0, x, 2.0) / lax.clamp(4.0, x, 8.0), 0.125, 0.5),
+    (lambda x: lax.clamp(1.0, x, 2.0) / lax.clamp(-1.0, x, 2.0), -np.inf, np.inf),
+    (lambda x: lax.clamp(1.0, x, 2.0) / lax.clamp(0.0, x, 4.0), 0.25, np.inf),
+    (lambda x: lax.clamp(-1.0, x, 2.0) * lax.clamp(-3.0, x, 1.0), -6.0, 3.0),
+    (lambda x: lax.pow(lax.clamp(-3.0, x, 1.0), jnp.full_like(x, 2)), 0.0, 9.0),
+    (lambda x: lax.pow(lax.clamp(-3.0, x, 1.0), jnp.full_like(x, 3)), -np.inf, np.inf),
+    (lambda x: lax.pow(x, jnp.full_like(x, 4)), 0.0, np.inf), (lambda x: x - jnp.tanh(x[::-1]), -np.inf, np.inf),
+    (lambda x: lax.clamp(1.0, x, 2.0) - lax.clamp(-3.0, x, 1.0), 0.0, 5.0),
+    (lambda x: jnp.abs(lax.clamp(-3.0, x, 1.0)), 0.0, 3.0), (lambda x: jnp.abs(lax.clamp(-3.0, x, -1.0)), 1.0, 3.0),
+    (lambda x: jnp.sqrt(lax.clamp(4.0, x, 9.0)), 2.0, 3.0),
 ])  # fmt: skip
 def test_intervals(function, low: float, high: float) -> None:
     """As narrow as constants allow, and no element of values of any size is outside."""
@@ -64,6 +74,23 @@ def test_intervals(function, low: float, high: float) -> None:
     for scale in (0.0, 1e-3, 1.0, 30.0):
         value = np.asarray(function(jnp.asarray(x * scale, jnp.float32)), np.float64)
         assert ((value >= got[0]) & (value <= got[1])).all()
+
+
+@pytest.mark.parametrize(("function", "slope"), [
+    (lambda x: 1 / (x + 0.25), 16.0), (lambda x: 1 / ((x + 0.25) * (x + 0.25)), None),
+    (lambda x: 1 / lax.square(x + 0.25), 256.0), (lambda x: 1 / (jnp.reshape(x + 0.25, (2, 4))), 16.0),
+    (lambda x: lax.rsqrt(x + 0.25), 4.0), (lambda x: 1 / (0.5 + x * x), 4.0),
+    (lambda x: 1 / jnp.maximum(x, 0.25), 16.0),
+    (lambda x: lax.pow(x + 0.25, jnp.full_like(x, -2)), 128.0), (lambda x: 1 / (x - 0.25), None),
+    (lambda x: 1 / x, None), (lambda x: x / 0.25, None), (lambda x: jnp.tanh(x + 0.25), None),
+])  # fmt: skip
+def test_how_steep_a_guarded_quotient_is(function, slope: float | None) -> None:
+    """The most that 1 / p, or its root or power, changes where p is what keeps it from 0 alone."""
+    module = parse(program(function, "f32[8]"))
+    block = module.body.operations[0].regions[0].blocks[0]
+    *_, last, _ = [each.operation for each in block.operations]
+    found = guarded_divisor(last)
+    assert (None if found is None else found.slope) == slope
 
 
 def test_an_operation_that_has_a_name_of_its_own_as_an_attribute() -> None:

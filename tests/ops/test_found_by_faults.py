@@ -7,12 +7,14 @@ from scalify_hlo.rewrites.additive import larger
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.analysis.origins import are_exponentials
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.engine.statistics_in_f32 import widen_statistics
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.passes.auto_rescale import _enters_branch
+from scalify_hlo.passes.auto_rescale import _enters_branch, _is_of_scores
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.size.analysis import SizeAnalysis
+from scalify_hlo.size.laws.reductions import body_kind
 from scalify_hlo.size.moments import Moments
 from tests.support import check_range
 
@@ -124,3 +126,43 @@ module attributes {{mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32}}
         NarrowGathers().apply(module, remarks)
         assert [each.message.split()[1] for each in remarks] == said
         assert ("tensor<8x4xf16>" in str(module)) == bool(said)
+
+
+@pytest.mark.parametrize(("number", "indifferent"), [
+    ("(0.0, 0.0)", True), ("(0.0, -0.0)", True), ("(0x7F800000, 0.0)", True), ("(0.0, 0x7FC00000)", True),
+    ("(0.0, 1.0)", False), ("(2.0, 0.0)", False),
+])  # fmt: skip
+def test_complex_zeros_and_infinities_fit_any_scale(number: str, indifferent: bool) -> None:
+    with make_context():
+        module = ir.Module.parse(f"""func.func @main() -> tensor<4xcomplex<f32>> {{
+  %c = stablehlo.constant dense<{number}> : tensor<4xcomplex<f32>>
+  return %c : tensor<4xcomplex<f32>>
+}}""")
+        assert FactFinder().of(returned(module)).indifferent == indifferent
+
+
+def test_a_gradient_that_is_given_is_not_that_of_scores() -> None:
+    with make_context():
+        module = ir.Module.parse("""
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %t = stablehlo.tanh %x : tensor<4xf32>
+  return %x, %t : tensor<4xf32>, tensor<4xf32>
+}""")
+        given, computed = terminator(module.body.operations[0].operation.regions[0].blocks[0]).operands
+        assert not _is_of_scores(given) and _is_of_scores(computed)
+
+
+@pytest.mark.parametrize(("more", "kind"), [("%r = stablehlo.abs %m : tensor<f32>", ""), ("", "multiply")])
+def test_a_reduction_by_several_operations_is_none_of_the_first(more: str, kind: str) -> None:
+    """By its law a product of 64 elements is x^64."""
+    with make_context():
+        module = ir.Module.parse(f"""func.func @main(%x: tensor<64xf32>, %c: tensor<f32>) -> tensor<f32> {{
+  %0 = stablehlo.reduce(%x init: %c) across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+    reducer(%a: tensor<f32>, %b: tensor<f32>) {{
+    %m = stablehlo.multiply %a, %b : tensor<f32>
+    {more}
+    stablehlo.return {"%r" if more else "%m"} : tensor<f32>
+  }}
+  return %0 : tensor<f32>
+}}""")
+        assert body_kind(returned(module).owner.operation) == kind

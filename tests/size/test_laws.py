@@ -155,6 +155,21 @@ def test_a_buffer_of_which_a_loop_writes_a_part_keeps_the_rest() -> None:
     assert estimated(write, arguments) == pytest.approx(0, abs=0.1)
 
 
+def test_a_sum_of_what_has_a_mean_has_one() -> None:
+    """Whatever its terms are multiples of."""
+
+    def mean(function: Callable[..., Any]) -> float:
+        text = jax.jit(function).lower(*[jax.ShapeDtypeStruct((4, 8), jnp.float32)] * 2).as_text()
+        with make_context():
+            module = ir.Module.parse(text)
+            return SizeAnalysis(module, public_function(module)).main.results[0].moments.mean
+
+    assert mean(lambda x, y: x + y) == 0
+    assert mean(lambda x, y: x * x + y * y) == pytest.approx(0.8, abs=0.1)
+    assert mean(lambda x, y: jnp.abs(x) + jnp.abs(y)) > 0.9
+    assert mean(lambda x, y: -jax.nn.relu(x) - jax.nn.relu(y)) < -0.5
+
+
 def _takes_both(function: Callable[..., Any]) -> bool:
     return "_" not in function.__code__.co_varnames[:2]
 

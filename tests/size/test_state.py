@@ -18,7 +18,7 @@ from scalify_hlo.engine.functions import FunctionTable
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.size.affine import AffineForms
-from scalify_hlo.size.state import becomes, find_pairs
+from scalify_hlo.size.state import becomes, find_pairs, mark_state, pairs_of
 
 B1, B2, RATE = 0.9, 0.999, 1e-2
 
@@ -242,3 +242,26 @@ def test_averages_of_an_optimiser_whose_updates_are_far_sums_of_state():
 
     found = kinds(step, (params, optimizer.init(params)), jnp.zeros((2, 4)))
     assert sorted(found.values()) == ["average"] * 4 + ["update"] * 4
+
+
+@pytest.mark.parametrize(("new", "marked"), [("%m", [(1, 1)]), ("%u", [])])
+def test_functions_on_the_way_from_a_state_to_its_new_value_are_marked(new: str, marked: list[tuple[int, int]]) -> None:
+    """A function that two calls reach is marked once; one that the state only enters is not."""
+    text = f"""
+func.func private @f(%x: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {{
+  %u = stablehlo.tanh %x : tensor<4xf32>
+  %m = stablehlo.add %w, %u : tensor<4xf32>
+  return %u, {new} : tensor<4xf32>, tensor<4xf32>
+}}
+func.func public @main(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {{
+  %0:2 = call @f(%x, %w) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %1:2 = call @f(%x, %0#1) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %1#1 : tensor<4xf32>
+}}"""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        table = FunctionTable(module, ScalifyOptions(), narrow=False)
+        forms = AffineForms(FactFinder(table.called).number, table.called)
+        mark_state(forms, public_function(module), {0: 0})
+        called, main = (each.operation for each in module.body.operations)
+        assert pairs_of(main) == [(0, 0)] and pairs_of(called) == marked
