@@ -40,6 +40,19 @@ def test_weights_are_named_as_jax_names_the_arguments() -> None:
     assert weights == {f"params['blocks'][{i}]['{w}']" for i in (0, 1) for w in LINEAR} | {"params['head']"}
 
 
+@pytest.mark.parametrize(("location", "source"), [
+    ('"jit(f)/layer/dot_general"("f.py":3:5)', "f.py:3:5 [jit(f)/layer/dot_general]"),
+    ('"jit(f)/layer/dot_general"', "[jit(f)/layer/dot_general]"), ('"f.py":3:5', "f.py:3:5"),
+])  # fmt: skip
+def test_a_product_tells_where_it_stands_and_what_it_is_called(location: str, source: str) -> None:
+    kind = "tensor<4x4xf32>"
+    (product,) = classify(f"""func.func public @main(%x: {kind}) -> {kind} {{
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : ({kind}, {kind}) -> {kind} loc({location})
+  return %0 : {kind}
+}}""")
+    assert product.source == source
+
+
 def test_attention_products_are_batched_and_each_has_two_gradients() -> None:
     products = [p for p in classify(train_step_text()) if p.batched]
     assert collections.Counter(p.kind for p in products) == {"forward": 4, "backward": 8}

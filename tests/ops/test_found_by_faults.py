@@ -166,3 +166,19 @@ def test_a_reduction_by_several_operations_is_none_of_the_first(more: str, kind:
   return %0 : tensor<f32>
 }}""")
         assert body_kind(returned(module).owner.operation) == kind
+
+
+def test_updates_of_zeros_by_a_function_of_values_have_the_scale_of_the_updates() -> None:
+    """Zeros have none: small data were brought to scale 1, where they vanish in f16."""
+    text = """
+func.func public @main(%i: tensor<1x1xi32>, %u: tensor<1xf16>) -> tensor<6xf16> {
+  %x = stablehlo.constant dense<0.0> : tensor<6xf16>
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f16>, %b: tensor<f16>):
+    %s = stablehlo.sine %b : tensor<f16>
+    stablehlo.return %s : tensor<f16>
+  }) : (tensor<6xf16>, tensor<1x1xi32>, tensor<1xf16>) -> tensor<6xf16>
+  return %r : tensor<6xf16>
+}"""
+    check_range(text, [np.asarray([[2]], np.int32), np.float16([0.75])], {"down": (-36,), "one": (0,)})

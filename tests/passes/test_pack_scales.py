@@ -155,6 +155,17 @@ def test_attributes_that_do_not_fit(old: str, new: str, message: str) -> None:
         unpack_scales(module)
 
 
+@pytest.mark.parametrize("kind", ["2x1xf32", "f32", "2xf16", "?xf32"])
+def test_a_vector_of_another_form_is_refused(kind: str) -> None:
+    text = f"""func.func public @main(%x: tensor<4xf32> {{scalify.role = "data", scalify.scale_element = 0 : i32}},
+    %s: tensor<{kind}> {{scalify.role = "scales"}}) -> tensor<4xf32> {{
+  return %x : tensor<4xf32>
+}}"""
+    module = ir.Module.parse(text, context=make_context())
+    with pytest.raises(ScalifyError, match="argument 1, a vector of scales, is no tensor<n x f32>"):
+        unpack_scales(module)
+
+
 def test_pinning_takes_packed_programs() -> None:
     module = rewritten(FORWARD, pack=True)
     pin_scales(module, ScalesFile(arguments={"arg0": np.float32(2.0), "arg1": np.float32(4.0)}))
