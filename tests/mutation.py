@@ -42,7 +42,8 @@ _SNAPSHOTS = (
     "tests/fuzz/test_files.py", "tests/libraries",
 )  # fmt: skip
 _OPS = ["tests/ops/test_growth.py", "tests/ops/test_branches_and_bounds.py", "tests/ops/test_rules.py",
-        "tests/ops/test_regressions.py", "tests/fuzz/test_findings.py"]  # fmt: skip
+        "tests/ops/test_regressions.py", "tests/ops/test_found_by_faults.py", "tests/size/test_moments.py",
+        "tests/fuzz/test_findings.py"]  # fmt: skip
 _FOLDERS = (
     "rewrites", "scalify_hlo/analysis", "scalify_hlo/emit", "scalify_hlo/engine", "scalify_hlo/passes",
     "scalify_hlo/recognition", "scalify_hlo/size",
@@ -66,7 +67,11 @@ _CLOSEST = {
     "scalify_hlo/analysis": [*_tests_in("tests/analysis"), *_OPS],
     "scalify_hlo/emit": [*_OPS, "tests/ops/test_zero_scales.py"],
     "scalify_hlo/passes": _tests_in("tests/passes"),
-    "scalify_hlo/recognition": [*_tests_in("tests/recognition"), "tests/fuzz/test_findings.py"],
+    "scalify_hlo/recognition": [
+        *_tests_in("tests/recognition"),
+        "tests/size/test_moments.py",
+        "tests/fuzz/test_findings.py",
+    ],
     "scalify_hlo/size": _tests_in("tests/size"),
     "scalify_hlo/module/dead_code.py": ["tests/module/test_dead_code.py"],
 }

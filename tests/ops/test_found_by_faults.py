@@ -11,12 +11,13 @@ from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.engine.statistics_in_f32 import widen_statistics
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.execution.inputs import Split
 from scalify_hlo.passes.auto_rescale import _enters_branch, _is_of_scores
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.size.analysis import SizeAnalysis
 from scalify_hlo.size.laws.reductions import body_kind
 from scalify_hlo.size.moments import Moments
-from tests.support import check_range
+from tests.support import Rewritten, check_range
 
 
 def returned(module: ir.Module) -> ir.Value:
@@ -182,3 +183,34 @@ func.func public @main(%i: tensor<1x1xi32>, %u: tensor<1xf16>) -> tensor<6xf16> 
   return %r : tensor<6xf16>
 }"""
     check_range(text, [np.asarray([[2]], np.int32), np.float16([0.75])], {"down": (-36,), "one": (0,)})
+
+
+LOOP = """
+func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<4xf32>
+  cond {
+    %p = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %t = stablehlo.tanh %c : tensor<4xf32>
+    %n = stablehlo.multiply %t, %y : tensor<4xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %n : tensor<i32>, tensor<4xf32>
+  }
+  %z = stablehlo.add %x, %r#1 : tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("entering", "returned"), [(1.0, 256.0), (256.0, 1.0), (16.0, 16.0)])
+def test_what_a_loop_returns_is_as_large_as_the_larger_of_what_enters_and_what_it_makes(
+    entering: float, returned: float
+) -> None:
+    """It counted as what enters it: beside that, data of what it makes grew without bound."""
+    split = [Split(np.ones(4, np.float32), np.float32(s)) for s in (entering, returned)]
+    (result,) = Rewritten.of(LOOP).run(split)
+    assert result.scale == max(entering, returned)

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from scalify_hlo.rewrites.nonlinear import _BOUNDED
 
+from scalify_hlo.recognition.laws import GATED
 from scalify_hlo.size.moments import Moments
 
 _NUMBERS = 200_000
@@ -68,3 +72,27 @@ def test_what_is_known_of_single_elements() -> None:
     assert x.absolute() == x and x.times(-1).absolute().nonnegative and y.absolute().infinite
     # Between 1/rms and 1/least, nearer to the latter.
     assert 1 / x.rms < x.reciprocal_rms < 1 / x.least and x.reciprocal_rms > (1 / x.rms * 1 / x.least) ** 0.5
+
+
+@pytest.mark.parametrize(("name", "function"), [
+    ("gelu", lambda x: jax.nn.gelu(x, approximate=False)), ("gelu", jax.nn.gelu), ("silu", jax.nn.silu),
+])  # fmt: skip
+def test_what_is_known_of_a_gate_is_that_of_a_unit_gaussian(name: str, function: Callable[..., jax.Array]) -> None:
+    found = _moments(np.asarray(function(jnp.asarray(_drawn(0.0, 1.0, seed=3), jnp.float32)), np.float64))
+    assert GATED[name].rms == pytest.approx(found.rms, rel=0.01)
+    assert GATED[name].mean == pytest.approx(found.mean, abs=0.01)
+
+
+@pytest.mark.parametrize("spread", [1.0, 3.0])
+@pytest.mark.parametrize("name", _BOUNDED)
+def test_what_is_known_of_a_bounded_function_holds_of_gaussians(name: str, spread: float) -> None:
+    """Of sines and cosines phases of any size are taken, of the others about unit ones."""
+    functions = {"logistic": jax.nn.sigmoid, "sine": jnp.sin, "cosine": jnp.cos, "tanh": jnp.tanh,
+                 "erf": jax.scipy.special.erf, "erfc": jax.scipy.special.erfc}  # fmt: skip
+    short = name.split(".")[1]
+    spread = 3 * spread if short in ("sine", "cosine") else spread
+    x = jnp.asarray(_drawn(0.0, spread, seed=3), jnp.float32)
+    found = _moments(np.asarray(functions[short](x), np.float64))
+    assert abs(np.log2(_BOUNDED[name].rms / found.rms)) < 0.5
+    assert _BOUNDED[name].mean == pytest.approx(found.mean, abs=0.02)
+    assert _BOUNDED[name].nonnegative == found.nonnegative
