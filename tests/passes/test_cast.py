@@ -326,3 +326,24 @@ def test_markers_of_one_shape_may_get_several_types() -> None:
     }"""
     )
     assert len(re.findall(r"func.func private @set_scaling", narrow)) == 2
+
+
+@pytest.mark.parametrize(("columns", "kind"), [(4, "f32"), (64, "f16")])
+def test_what_is_computed_of_few_numbers_a_row_stays_in_f32(columns: int, kind: str) -> None:
+    """A rate or an action's value is a term of the loss, and f16 saves nothing by it: also in functions."""
+    result = f"tensor<64x{columns}xf32>"
+    function = f"""func.func private @f(%y: {result}) -> {result} {{
+  %1 = stablehlo.abs %y : {result}
+  return %1 : {result}
+}}"""
+    body = f"""  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<64x64xf32>, tensor<64x{columns}xf32>) -> {result}
+  %1 = stablehlo.abs %0 : {result}
+  %2 = call @f(%1) : ({result}) -> {result}
+  %3 = call @f(%0) : ({result}) -> {result}
+  %4 = stablehlo.add %2, %3 : {result}
+  return %4 : {result}"""
+    arguments = f"%x: tensor<64x64xf32>, %w: tensor<64x{columns}xf32>"
+    text, _ = cast(f"module {{\n{main(arguments, body, result)}\n{function}\n}}", Cast(precision="fp16"))
+    found = re.findall(rf"(?:stablehlo.abs|call).* tensor<64x{columns}x(f\d+)>", text)
+    assert found == [kind] * 4, text
