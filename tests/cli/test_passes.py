@@ -60,6 +60,12 @@ def test_passes_on_functions_are_nested_by_themselves():
     assert str(parse_pipeline("chlo-legalize-to-stablehlo")) == "builtin.module(func.func(chlo-legalize-to-stablehlo))"
 
 
+def test_a_module_has_no_options_in_a_pipeline():
+    assert parse_pipeline("builtin.module(scalify)").elements
+    with pytest.raises(ScalifyError):
+        parse_pipeline("builtin.module{x=1}(scalify)")
+
+
 def test_inline_inlines(opt: Run):
     source = """
       func.func @main(%x: tensor<i32>) -> tensor<i32> {

@@ -7,6 +7,7 @@ from scalify_hlo.rewrites.additive import larger
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.analysis.origins import are_exponentials
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.emit.packed_scales import place_in_vector
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.engine.statistics_in_f32 import widen_statistics
@@ -214,3 +215,19 @@ def test_what_a_loop_returns_is_as_large_as_the_larger_of_what_enters_and_what_i
     split = [Split(np.ones(4, np.float32), np.float32(s)) for s in (entering, returned)]
     (result,) = Rewritten.of(LOOP).run(split)
     assert result.scale == max(entering, returned)
+
+
+@pytest.mark.parametrize(("shape", "taken", "place"), [
+    ("4", "[2:3]", 2), ("4", "[0:1]", 0), ("1x4", "[0:1, 2:3]", None), ("4x4", "[2:3, 0:1]", None),
+])  # fmt: skip
+def test_an_element_of_a_vector_has_a_place_in_it_and_one_of_a_matrix_has_none(
+    shape: str, taken: str, place: int | None
+) -> None:
+    one = "1x1" if "x" in shape else "1"
+    with make_context():
+        module = ir.Module.parse(f"""func.func @main(%x: tensor<{shape}xf32>) -> tensor<f32> {{
+  %0 = stablehlo.slice %x {taken} : (tensor<{shape}xf32>) -> tensor<{one}xf32>
+  %1 = stablehlo.reshape %0 : (tensor<{one}xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}}""")
+        assert place_in_vector(returned(module).owner.operands[0].owner) == place

@@ -347,3 +347,20 @@ def test_what_is_computed_of_few_numbers_a_row_stays_in_f32(columns: int, kind: 
     text, _ = cast(f"module {{\n{main(arguments, body, result)}\n{function}\n}}", Cast(precision="fp16"))
     found = re.findall(rf"(?:stablehlo.abs|call).* tensor<64x{columns}x(f\d+)>", text)
     assert found == [kind] * 4, text
+
+
+def test_a_product_is_rescaled_before_it_is_rounded() -> None:
+    """Rounded first, it would be infinite in f16 where it is rescaled for that reason."""
+    kind = "tensor<16x16xf32>"
+    text = main(f"%x: {kind}, %y: {kind}, %s: tensor<f32>", f"""
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : ({kind}, {kind}) -> {kind}
+  %1 = stablehlo.composite "scalify.set_scaling" %0, %s {{decomposition = @set_scaling}}
+    : ({kind}, tensor<f32>) -> {kind}
+  %2 = stablehlo.abs %1 : {kind}
+  return %2 : {kind}""", kind)  # fmt: skip
+    narrow, _ = cast(f"""{text}
+func.func private @set_scaling(%x: {kind}, %s: tensor<f32>) -> {kind} {{
+  return %x : {kind}
+}}""", Cast(precision="fp16"))  # fmt: skip
+    assert re.findall(r'composite "scalify.set_scaling".*: \(tensor<16x16x(f\d+)>, tensor<f32>\)', narrow) == ["f32"]
+    assert "stablehlo.abs" in narrow and re.findall(r"stablehlo.abs .*tensor<16x16x(f\d+)>", narrow) == ["f16"]
