@@ -113,3 +113,20 @@ def test_factors_around_a_sum(first: float, second: float, left: list[tuple[str,
     assert found == left
     x = np.random.default_rng(0).standard_normal(8).astype(np.float32)
     np.testing.assert_array_equal(xla.compile(merged)([x]), xla.compile(text)([x]))
+
+
+@pytest.mark.parametrize("first", ["divide", "multiply"])
+def test_factors_of_integers_stay(first: str) -> None:
+    """A half of 3 is 1, and twice that 2."""
+    text = f"""func.func public @main(%x: tensor<4xi32>) -> tensor<4xi32> {{
+  %c = stablehlo.constant dense<2> : tensor<4xi32>
+  %d = stablehlo.constant dense<4> : tensor<4xi32>
+  %0 = stablehlo.{first} %x, %c : tensor<4xi32>
+  %1 = stablehlo.multiply %0, %d : tensor<4xi32>
+  return %1 : tensor<4xi32>
+}}"""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        before = str(module)
+        merge_factors(module)
+        assert str(module) == before

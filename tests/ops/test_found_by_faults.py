@@ -14,6 +14,7 @@ from scalify_hlo.engine.statistics_in_f32 import widen_statistics
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.inputs import Split
 from scalify_hlo.passes.auto_rescale import _enters_branch, _is_of_scores
+from scalify_hlo.passes.narrow_collectives import round_before_collectives
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.size.analysis import SizeAnalysis
 from scalify_hlo.size.laws.reductions import body_kind
@@ -231,3 +232,25 @@ def test_an_element_of_a_vector_has_a_place_in_it_and_one_of_a_matrix_has_none(
   return %1 : tensor<f32>
 }}""")
         assert place_in_vector(returned(module).owner.operands[0].owner) == place
+
+
+@pytest.mark.parametrize(("left", "count"), [("%g", 1), ("%h", 0)])
+def test_what_per_device_code_reads_unrounded_is_not_rounded_before_it_is_gathered(left: str, count: int) -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(f"""module attributes {{mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32}} {{
+  sdy.mesh @mesh = <["i"=4]>
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf16> {{
+    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{"i"}}]>] out_shardings=[<@mesh, [{{}}]>]
+      manual_axes={{"i"}} (%r: tensor<2xf32>) {{
+      %g = "stablehlo.all_gather"(%r) <{{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> :
+        tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}>
+        : (tensor<2xf32>) -> tensor<8xf32>
+      {"%h = stablehlo.tanh %g : tensor<8xf32>" if left == "%h" else ""}
+      sdy.return {left} : tensor<8xf32>
+    }} : (tensor<8xf32>) -> tensor<8xf32>
+    %c = stablehlo.convert %0 : (tensor<8xf32>) -> tensor<8xf16>
+    return %c : tensor<8xf16>
+  }}
+}}""")
+        assert round_before_collectives(module, "") == count
+        assert module.operation.verify()

@@ -155,6 +155,18 @@ def test_a_buffer_of_which_a_loop_writes_a_part_keeps_the_rest() -> None:
     assert estimated(write, arguments) == pytest.approx(0, abs=0.1)
 
 
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_bound_from_above_leaves_the_size(flipped: bool) -> None:
+    """Whichever operand it is."""
+
+    def bounded(x: Any) -> Any:
+        bound = jnp.full_like(x, 2.0**20)
+        return jax.lax.min(x, bound) if flipped else jax.lax.min(bound, x)
+
+    x = np.float32(np.random.default_rng(0).standard_normal((64, 128)))
+    assert estimated(bounded, [x]) == pytest.approx(0, abs=0.1)
+
+
 def test_a_sum_of_what_has_a_mean_has_one() -> None:
     """Whatever its terms are multiples of."""
 
