@@ -38,6 +38,7 @@ nightly: $(INSTALLED) ## Sweeps that are too long for every change, with a new s
 	$(BIN)/python -m tests.fuzz.presets --seed $(DAY) --seconds $(SECONDS_EACH)
 	$(BIN)/python -m tests.fuzz.inputs --seed $(DAY) --seconds $(SECONDS_EACH)
 	$(BIN)/python -m tests.fuzz.files --seed $(DAY) --seconds $(SECONDS_EACH)
+	$(BIN)/python -m tests.mutation --sample 50 --seed $(DAY) --least 0.9
 	SCALIFY_PROPERTY_EXAMPLES=5000 $(BIN)/python -m pytest -n auto tests/test_properties.py tests/test_shaped_scale_properties.py
 	SCALIFY_CONFORMANCE=all $(BIN)/python -m pytest tests/test_conformance.py
 

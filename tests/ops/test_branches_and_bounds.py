@@ -31,6 +31,32 @@ def test_a_branch_of_zeros_fits_the_scale_of_the_other(index: int) -> None:
     check_range(CASE, [np.asarray(index, np.int32), x, x[::-1].copy()])
 
 
+NESTED = """
+func.func public @main(%i: tensor<i32>, %x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = "stablehlo.case"(%i) ({
+    %z = stablehlo.constant dense<0.0> : tensor<4xf16>
+    stablehlo.return %z : tensor<4xf16>
+  }, {
+    %k = stablehlo.add %i, %i : tensor<i32>
+    %n = "stablehlo.case"(%k) ({
+      stablehlo.return %x : tensor<4xf16>
+    }, {
+      stablehlo.return %y : tensor<4xf16>
+    }) : (tensor<i32>) -> tensor<4xf16>
+    stablehlo.return %n : tensor<4xf16>
+  }) : (tensor<i32>) -> tensor<4xf16>
+  return %0 : tensor<4xf16>
+}
+"""
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_scale_that_only_one_branch_knows_is_returned(index: int) -> None:
+    """The other branch is zeros, which agree with it; outside it does not exist."""
+    x = np.float16([1.5, -0.25, 0.75, 3.0])
+    check_range(NESTED, [np.asarray(index, np.int32), x, x[::-1].copy()])
+
+
 UNLIKE = """
 func.func public @main(%i: tensor<i32>, %x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
   %0 = "stablehlo.case"(%i) ({
