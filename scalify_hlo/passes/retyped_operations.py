@@ -164,13 +164,14 @@ class OperationRetyper:
             return self._pinned(op)
         if self._in_update(op):
             return self._set(op, self.policy.update, self.policy.update, operands)
+        small = _is_of_small_matrices(op)
         for i, held in operands.items():
-            op.operands[i] = held.read(compute)
+            op.operands[i] = held.read(WIDE if small else compute)
         result = op.results[0]
-        element = wide if compute != WIDE else WIDE
+        element = wide if compute != WIDE and not small else WIDE
         result.set_type(with_element(result.type, element))
         info = tensor_info(result.type)
-        few = info.size if _gives_few(op) else 0
+        few = info.size if small or _gives_few(op) else 0
         natural = compute if info.rank and not few else WIDE
         transient = self.exact.read_whole(result)
         self.held[result] = Held(result, natural, element, from_model=True, transient=transient, few=few)
@@ -258,11 +259,37 @@ def _gives_few(op: ir.Operation) -> bool:
     if op.name != "stablehlo.dot_general":
         return False
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    if len(numbers.lhs_batching_dimensions):
+    return not len(numbers.lhs_batching_dimensions) and _is_padded(_sizes(op)[2])
+
+
+# (J C J^T)_00 (J C J^T)_11 - (J C J^T)_01^2: of a covariance that is known to 2^-11, and may be 2^15 from its estimate
+def _is_of_small_matrices(op: ir.Operation) -> bool:
+    """Whether a product, of a batch or alone, has an operand of at most 4 by 4: a rotation, a covariance.
+
+    Such products are no faster in 16 bits, neither is what reads their few numbers, and geometry multiplies several of
+    them by each other and takes differences and quotients of what comes out.
+    """
+    if op.name != "stablehlo.dot_general":
         return False
-    contracting = set(numbers.rhs_contracting_dimensions)
-    free = (d for d in range(tensor_info(op.operands[1].type).rank) if d not in contracting)
-    return FASTER * extent(op.operands[1], free) <= PADDED_WIDE
+    contracted, *free = _sizes(op)
+    return _is_padded(contracted) and any(_is_padded(size) for size in free)
+
+
+def _sizes(op: ir.Operation) -> tuple[int, int, int]:
+    """How many elements the operands of a `dot_general` are contracted over, and how many each has free."""
+    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    lhs = {*numbers.lhs_batching_dimensions, *numbers.lhs_contracting_dimensions}
+    rhs = {*numbers.rhs_batching_dimensions, *numbers.rhs_contracting_dimensions}
+    free = [
+        extent(value, (d for d in range(tensor_info(value.type).rank) if d not in taken))
+        for value, taken in zip(op.operands, (lhs, rhs), strict=True)
+    ]
+    return extent(op.operands[0], numbers.lhs_contracting_dimensions), free[0], free[1]
+
+
+def _is_padded(size: int) -> bool:
+    """Whether a product with such a size is no faster in 16 bits: XLA pads it to 8."""
+    return FASTER * size <= PADDED_WIDE
 
 
 def _is_read_exactly(op: ir.Operation) -> bool:

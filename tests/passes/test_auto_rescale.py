@@ -203,12 +203,13 @@ def test_operands_of_products_of_more_estimates_than_f16_bears(count: int, gated
 
 
 @pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
-@pytest.mark.parametrize(("width", "count", "gated"), [(8, 12, False), (4, 5, True)])
+@pytest.mark.parametrize(("width", "negative", "count", "gated"), [(8, 0, 12, False), (16, 5, 5, True)])
 def test_products_of_many_wrong_estimates_stay_within_the_range_of_f16(
-    precision: str, width: int, count: int, gated: bool, monkeypatch: pytest.MonkeyPatch
+    precision: str, width: int, negative: int, count: int, gated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sizes are 2^1.5, or 2, times what is estimated for each product: 2^18 and 2^62 in the end."""
+    """Sizes are 2^1.5, or 2^0.6, times what is estimated for each product: 2^18 and 2^36 in the end."""
     x, w = np.ones((4, width), np.float32), np.full((width, width), width**-0.5, np.float32)
+    w[:negative] *= -1
     function = _layers(count, gated)
     exact = np.asarray(jax.jit(function)(x, w), np.float64)
 

@@ -74,3 +74,49 @@ def test_arguments_of_one_number_a_row_are_read_as_they_are() -> None:
     text = _cast_types(lambda y: jnp.sum(jax.lax.lgamma(y + 1)), TARGETS)
     assert "f16" not in text
     assert "f16" in _cast_types(lambda y: jnp.sum(jnp.tanh(y) * y), X)
+
+
+def _projected_covariances(points: jax.Array, deviations: jax.Array, camera: jax.Array) -> jax.Array:
+    """Log densities of Gaussians that a camera sees, as in splatting: J C J^T and its determinant."""
+    x, y, z = (points @ camera + jnp.float32([0, 0, 6])).T
+    zeros = jnp.zeros_like(z)
+    jacobian = jnp.stack([20 / z, zeros, -20 * x / z**2, zeros, 20 / z, -20 * y / z**2], -1).reshape(-1, 2, 3)
+    root = camera.T * jnp.exp(deviations)[:, None]
+    covariance = jacobian @ (root @ root.mT) @ jacobian.mT + 0.3 * jnp.eye(2)
+    determinant = covariance[:, 0, 0] * covariance[:, 1, 1] - covariance[:, 0, 1] ** 2
+    return jnp.mean(jnp.stack([x, y], -1) * covariance[:, 0] / determinant[:, None])
+
+
+def _chain_of_poses(points: jax.Array, angles: jax.Array, camera: jax.Array) -> jax.Array:
+    """Where the last body of a chain of joints is, from where it should be."""
+    c, s, one = jnp.cos(angles), jnp.sin(angles), jnp.ones_like(angles)
+    turns = jnp.stack([c, -s, 0 * c, s, c, 0 * c, 0 * c, 0 * c, one], -1).reshape(*angles.shape, 3, 3)
+    pose = turns[:, 0]
+    for joint in (1, 2):
+        pose = pose @ camera @ turns[:, joint]
+    end = jnp.einsum("bij,bj->bi", pose, points)
+    return jnp.mean((end - jax.lax.stop_gradient(0.999 * end + 1e-3 * points)) ** 2)
+
+
+def _innovations(points: jax.Array, noise: jax.Array, camera: jax.Array) -> jax.Array:
+    """What a Kalman filter's measurement leaves of variances: P - K H P, differences of what is nearly alike."""
+    root = camera * jnp.exp(noise)[:, None]
+    before = root @ root.mT + 3 * jnp.eye(3)
+    seen = jnp.einsum("bi,bij,bj->b", points, before, points) + 1e-2
+    gain = jnp.einsum("bij,bj->bi", before, points) / seen[:, None]
+    after = before - jnp.einsum("bi,bj,bjk->bik", gain, points, before)
+    return jnp.mean(jnp.einsum("bi,bij,bj->b", points, after, points))
+
+
+@pytest.mark.parametrize(
+    ("loss", "error"), [(_projected_covariances, 1e-3), (_chain_of_poses, 2e-3), (_innovations, 3e-2)]
+)
+def test_products_of_small_matrices_are_those_of_f32(loss: Callable[..., jax.Array], error: float) -> None:
+    """In f16 the first was NaN, and the last, of which a ten thousandth is left, wrong by 35 and 116 times itself."""
+    points, others = np.float32(GENERATOR.standard_normal((2, 32, 3)))
+    camera = np.linalg.qr(GENERATOR.standard_normal((3, 3)))[0].astype(np.float32)
+    gradient = jax.grad(loss, (0, 1))
+    wanted = gradient(points, others - 1.5, camera)
+    found = sc.scalify(gradient, precision="fp16")(*sc.as_scaled_array((points, others - 1.5, camera)))
+    for a, b in zip(found, wanted, strict=True):
+        assert np.linalg.norm(np.asarray(a) - b) < error * np.linalg.norm(b)
