@@ -41,6 +41,8 @@ LARGEST_TERM = 3
 FACTOR_NARROW = 3.0
 # A positive constant this small beside the known part of a non-negative value's scale guards against zero (epsilon).
 GUARD = 2.0**-9
+# A divisor c - x that may be this small beside c is one that rounding of x may make 0.
+NEXT_TO_0 = 2.0**-6
 # log2: the scale of x^2 + epsilon is not below epsilon times the square of 2^-this ...
 BELOW_EPSILON = 4
 # ... nor is it made larger than it is known to be for an epsilon whose data it leaves below 2^this.

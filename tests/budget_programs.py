@@ -260,6 +260,9 @@ def cases() -> dict[str, list[Case]]:
         "LARGEST_TERM": [case(lambda x: jnp.exp(x) + a, f8) for a in (5, 100)],
         "FACTOR_NARROW": [case(lambda x: x * a, h8) for a in (5, 20)],
         "GUARD": [case(lambda x: x * x + a, f8) for a in (1e-3, 4e-3)],
+        "NEXT_TO_0": [
+            case(lambda x: jnp.sum(1 / (a - jnp.tanh(x))), "f32[8,8]", by=in_precision("fp16")) for a in (1.004, 1.05)
+        ],
         "BELOW_EPSILON": [case(lambda x: x * x + 1e-5, f8)],
         "FAR_EPSILON": [case(_guarded_average(a), f8, f8, f8) for a in (1e-15, 1e-5)],
         "MASK": [case(lambda x: jnp.where(x > 0, x, a), f8) for a in (-5000.0, -2000.0)],

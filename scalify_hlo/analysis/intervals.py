@@ -25,6 +25,8 @@ _STEPS = 12
 _FORMED = frozenset(
     f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "negate", "abs", "maximum", "minimum", "sqrt")
 )
+# What is 0 where an operand is.
+_VANISHES_WITH = frozenset(f"stablehlo.{name}" for name in ("multiply", "negate", "abs", "sqrt")) | {"chlo.square"}
 # What hands elements on, rounded at most.
 MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE) | {"stablehlo.convert", "stablehlo.optimization_barrier"}
 # What comes out whatever goes in.
@@ -99,6 +101,33 @@ def guarded_divisor(op: ir.Operation) -> Guarded | None:
     )
 
 
+# (1 - |x|^2)^-2 of |x| = 0.99999: x that is rounded to f16 may be 1
+def vanishing_differences(op: ir.Operation) -> list[ir.Value]:
+    """What is subtracted from a constant, or the reverse, where the difference makes a divisor (or its root) vanish."""
+    pending = [(divisor, _STEPS) for divisor in divided_by(op)]
+    found: list[ir.Value] = []
+    while pending:
+        value, steps = pending.pop()
+        if isinstance(value.owner, ir.Block) or not steps:
+            continue
+        owner = value.owner.operation
+        if owner.name in ("stablehlo.add", "stablehlo.subtract"):
+            numbers = [_interval_of_constant(operand) for operand in owner.operands]
+            terms = [x for x, number in zip(owner.operands, numbers, strict=True) if number is None]
+            constant = next((abs(number[0]) for number in numbers if number is not None), 0.0)
+            cancels = owner.name == "stablehlo.subtract" or any(_is_negative(x) for x in terms)
+            if len(terms) == 1 and cancels and abs(_next_to_zero(value)) < constant * budget.NEXT_TO_0:
+                found += terms
+        elif owner.name in _VANISHES_WITH or (owner.name in MOVES and len(owner.operands) == 1):
+            pending += [(operand, steps - 1) for operand in owner.operands]
+    return found
+
+
+def _is_negative(value: ir.Value) -> bool:
+    negated = not isinstance(value.owner, ir.Block) and value.owner.operation.name == "stablehlo.negate"
+    return negated or interval(value)[1] <= 0
+
+
 def _added(value: ir.Value, steps: int = _STEPS) -> float:
     """The number that is added to a value of unknown sign: nobody adds one to a divisor but to what is not negative."""
     if isinstance(value.owner, ir.Block) or not steps:
@@ -155,6 +184,12 @@ def _expression(value: ir.Value, steps: int) -> Expression:
     if owner.name not in _FORMED:
         return value
     return owner.name, tuple(_expression(operand, steps - 1) for operand in owner.operands)
+
+
+def divided_by(op: ir.Operation) -> list[ir.Value]:
+    """The operand that an operation divides by, or by whose root, if any."""
+    index = _divisor(op)
+    return [] if index is None else [op.operands[index]]
 
 
 def _divisor(op: ir.Operation) -> int | None:

@@ -6,7 +6,7 @@ that is written out, matrices that linear algebra is done on, and what is comput
 from collections.abc import Mapping
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
-from scalify_hlo.analysis.intervals import guarded_divisor
+from scalify_hlo.analysis.intervals import divided_by, guarded_divisor, interval, vanishing_differences
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
 from scalify_hlo.module.traits import is_linear_algebra
@@ -33,9 +33,11 @@ class ExactValues:
         self.state: set[ir.Value] = set()
         self.logged: set[ir.Value] = set()  # whose logarithm is taken, or that only a guard keeps from 0 as a divisor
         self.quotients: set[ir.Value] = set()  # by such divisors: they may be as large as the guard is small
+        self.differing: set[ir.Value] = set()  # whose difference from a constant is divided by
         self.ranked: set[ir.Value] = set()  # by which an index is chosen
         self.angles: set[ir.Value] = set()  # of which a sine or cosine is taken
         self.solved: set[ir.Value] = set()  # of which linear algebra, in f32, is done: its factors are read again by it
+        self._unbounded: set[ir.Value] = set()  # quotients by such differences, which no dividend vanishes with
         self._tables: dict[ir.Value, bool] = {}  # see `is_table`
         self.noted: set[ir.Block] = set()  # whose logarithms and choices are known
         self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
@@ -58,6 +60,8 @@ class ExactValues:
         # A = L U: L has elements of 1 and U of the size of A, in one matrix that is solved by
         # log(1e-20) = -46, and log(0) = -inf where f16 has rounded 1e-20 to 0
         # sin(x + d) = sin(x) + d cos(x): d is 2^-11 x in f16, a radian of 2000
+        # arccosh(1 + x) = sqrt(2 x), and 0 where f16 has rounded 1 + x to 1
+        # 1 / (1 - |x|^2) is 25,000 of |x| = 0.99998, and infinite of what f16 makes of it
         # d log(x) = dx / x: a divisor that only a constant keeps from 0 is read as a logarithm's argument is
         # argmin(|x|^2 - 2 x c) is argmin(-2 x c), unless |x|^2 takes the digits in which the distances differ
         """
@@ -70,22 +74,31 @@ class ExactValues:
             body = self.calls.callee_body(op)
             bodies = [region.blocks[0] for region in op.regions] if name in kinds.BRANCHES else [body] if body else []
             whole = (
-                (self.logged, name == "stablehlo.log"),
+                (self.logged, _is_singular(op)),
                 (self.angles, name in kinds.OF_ANGLES),
                 (self.ranked, kinds.chooses_index(op)),
                 (self.solved, is_linear_algebra(op)),
+                (self.differing, False),
             )
             for found, starts in whole:
                 if starts:
                     found.update(v for i, v in enumerate(op.operands) if kinds.is_key(op, i))
                 if not found.isdisjoint(results):
-                    adds = found is self.angles and name in kinds.REDUCTIONS and kinds.accumulates(op)
+                    summed = found is self.angles or found is self.differing
+                    adds = summed and name in kinds.REDUCTIONS and kinds.accumulates(op)
                     if passes_on or adds or self.is_transform(op):
                         found.update(op.operands)
                     for inner in bodies:
                         returned = terminator(inner).operands
                         found.update(v for v, r in zip(returned, results, strict=False) if r in found)
-            guarded = guarded_divisor(op) if self.update.isdisjoint(results) else None
+            model = self.update.isdisjoint(results)
+            vanishing = vanishing_differences(op) if model else []
+            if vanishing:
+                self.differing.update(vanishing)
+                self.logged.update(divided_by(op))
+                self._unbounded.update(results)
+                self.quotients.update(results)
+            guarded = guarded_divisor(op) if model else None
             # What the gradient of the quotient is multiplied by is beyond the type.
             if guarded is not None and not fits(guarded.slope, self.compute):
                 self.logged.add(guarded.divisor)
@@ -102,7 +115,7 @@ class ExactValues:
 
         It is by a function that is written out, as by the one operation that the function stands for.
         """
-        for found in (self.logged, self.angles, self.ranked, self.solved, self.quotients):
+        for found in (self.logged, self.angles, self.ranked, self.solved, self.quotients, self.differing):
             if value in found:
                 return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
@@ -154,7 +167,7 @@ class ExactValues:
             narrow = divisor is not None and (divisor.natural == self.compute or divisor.few > 0)
             found = op.results[0] in self.quotients or (index == 1 and op.operands[1] in self.logged)
             self.quotients.difference_update(op.results)
-            if found and narrow:
+            if found and (narrow or op.results[0] in self._unbounded):
                 self.quotients.update(op.results)
         if op.name in _HANDS_ON and not self.quotients.isdisjoint(op.operands):
             self.quotients.update(op.results)
@@ -199,3 +212,10 @@ class ExactValues:
                 self.state.add(place)
             if value in self.quotients:
                 self.quotients.add(place)
+
+
+def _is_singular(op: ir.Operation) -> bool:
+    """Whether only the exact operand is kept from a singularity; log(1 + x) of x >= 0 has none."""
+    if op.name == "stablehlo.log_plus_one":
+        return interval(op.operands[0])[0] < 0
+    return op.name in kinds.SINGULAR

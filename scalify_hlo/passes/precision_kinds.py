@@ -16,6 +16,8 @@ ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.BITWISE | Trait.BOUND_TO_TY
 EXACT_OPERAND = _names("exponential exponential_minus_one")
 # The operand's whole turns are of no account.
 OF_ANGLES = _names("sine cosine tan") | {"chlo.tan"}
+# Singular at a number that the operand is only just kept from: log at 0, arccosh at 1, log(1 + x) at -1.
+SINGULAR = _names("log log_plus_one") | {f"chlo.{name}" for name in ("acos", "acosh", "asin", "atanh")}
 # Bounded whatever the operand: a value of extreme magnitude does not come out.
 BOUNDED = names(Trait.BOUNDED) | EXACT_OPERAND
 # Operands of different size meet in one tensor.

@@ -194,3 +194,46 @@ def test_forces_between_near_points_in_a_scan() -> None:
 
     _check(jax.grad(loss), (masses, points), "fp16")
     _check(jax.grad(loss, 1), (masses, points), "fp16")
+
+
+def _hyperbolic_distance(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Of points next to the rim of the Poincare ball."""
+    u, v = (0.9999 * z / jnp.linalg.norm(jax.lax.stop_gradient(z), axis=-1, keepdims=True) for z in (x, y))
+    inside = (1 - jnp.sum(u * u, -1)) * (1 - jnp.sum(v * v, -1))
+    return jnp.mean(jnp.arccosh(1 + 2 * jnp.sum((u - v) ** 2, -1) / inside))
+
+
+def _distance_of_neighbours(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.mean(jnp.arccosh(1 + 1e-4 * jnp.sum((x - y)[:, :5] ** 2, -1)))
+
+
+def _lorentz_factor(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Energies of what is as fast as 0.9999 of light."""
+    v = 0.9999 * x / jnp.linalg.norm(jax.lax.stop_gradient(x), axis=-1, keepdims=True)
+    return jnp.mean(y[:, 0] / jnp.sqrt(1 - jnp.sum(v * v, -1)))
+
+
+def _stereographic(x: jax.Array, y: jax.Array) -> jax.Array:
+    """From a sphere to a plane, of points next to the pole."""
+    z = 1 - 1e-4 * y[:, :1] ** 2
+    return jnp.mean(jnp.log1p((x / (1 - z)) ** 2))
+
+
+def _survival(x: jax.Array, y: jax.Array) -> jax.Array:
+    """log(1 - p) of probabilities next to 1."""
+    p = 1 - 1e-4 * (x * x + 0.1)
+    return jnp.mean(y * jnp.log1p(-p))
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize(
+    "fun", [_hyperbolic_distance, _distance_of_neighbours, _lorentz_factor, _stereographic, _survival]
+)
+def test_differences_from_a_constant_that_make_a_divisor_vanish(fun: Callable[..., jax.Array], precision: str) -> None:
+    """All were infinite or NaN in `bf16`, and all but the second and the last in `fp16`."""
+    x, y = _normal(32, 8, seed=4), _normal(32, 8, seed=5)
+    expected = jax.grad(fun)(x, y)
+    found = sc.scalify(jax.grad(fun), precision=precision)(*sc.as_scaled_array((x, y)))
+    assert np.linalg.norm(np.asarray(found) - expected) < (2e-3 if precision == "fp16" else 1e-2) * np.linalg.norm(
+        expected
+    )
