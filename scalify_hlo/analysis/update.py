@@ -82,6 +82,7 @@ class _Finder:
         # Arguments reached from a value through elementwise operations, and whether a computed tensor is.
         self._reached: dict[ir.Value, frozenset[int]] = {}
         self._computed: dict[ir.Value, bool] = {}
+        self._own: dict[ir.Value, bool] = {}  # whether a value is state or gradients, or is computed of these alone
 
     def has_backward_pass(self, module: ir.Module) -> bool:
         """By name, by the pattern of matrix products, or because arguments are donated to results."""
@@ -106,6 +107,7 @@ class _Finder:
         if region.state:  # a step size that is told by products of gradients, for the next step
             numbers = [value for value in self.results if _is_scalar(value)]
             self._collect(numbers, region.values, arguments | set(region.gradients))
+        self._own.update(dict.fromkeys([*arguments, *region.gradients, *region.values], True))
         for index in region.state:
             kind = region.parameters if self._is_read_outside(index, region.values) else region.moments
             kind.add(index)
@@ -187,7 +189,8 @@ class _Finder:
         """Whether something besides the optimiser and the results reads an argument.
 
         What an optimiser makes numbers of is its own still, as the products of a gradient with an average of gradients
-        are that D-Adaptation tells a step size by.
+        are that D-Adaptation tells a step size by, and so is what it computes of state and gradients alone: a gradient
+        in the basis of a statistic's eigenvectors, the next basis.
         """
         pending, seen = [self.body.arguments[index]], set[ir.Value]()
         while pending:
@@ -210,9 +213,51 @@ class _Finder:
                     return True
                 elif user.name in ELEMENTWISE or user.name == "stablehlo.reshape":
                     pending.append(user.results[0])
-                elif user.name not in (*_PRODUCTS, "stablehlo.reduce") or tensor_info(user.results[0].type).rank:
+                elif user.name in (*_PRODUCTS, "stablehlo.reduce") and not tensor_info(user.results[0].type).rank:
+                    continue
+                elif not all(self._is_own(operand) for operand in user.operands):
                     return True
+                else:
+                    pending += user.results
         return False
+
+    def _is_own(self, value: ir.Value) -> bool:
+        """Whether a value is computed, outside of the model, of state, gradients and numbers alone."""
+        if value not in self._own:
+            pending, seen = [value], set[ir.Value]()
+            while pending:
+                current = pending.pop()
+                if self._own.get(current) or current in seen:
+                    continue
+                seen.add(current)
+                sources = self._all_sources(current)
+                if sources is None or self._own.get(current) is False:
+                    self._own[value] = False
+                    return False
+                pending += sources
+            self._own.update(dict.fromkeys(seen, True))
+        return self._own[value]
+
+    def _all_sources(self, value: ir.Value) -> list[ir.Value] | None:
+        """What a value is computed of; None where the model or an argument that is no number comes in."""
+        op = defining_op(value)
+        if op is None:
+            owner = ir.BlockArgument(value).owner
+            index = ir.BlockArgument(value).arg_number
+            if owner == self.body:
+                return None if tensor_info(value.type).rank else []
+            if isinstance(owner.owner, ir.Operation) and owner.owner.name == "stablehlo.while":
+                return [owner.owner.operands[index], terminator(owner.owner.regions[1].blocks[0]).operands[index]]
+            return self._sources_of_argument(value)
+        index = ir.OpResult(value).result_number
+        body = self.calls.callee_body(op)
+        if body is not None:
+            return [terminator(body).operands[index]]
+        if op.name in ("stablehlo.case", "stablehlo.if"):
+            return [terminator(region.blocks[0]).operands[index] for region in op.regions]
+        if op.name == "stablehlo.while":
+            return [op.operands[index], terminator(op.regions[1].blocks[0]).operands[index]]
+        return list(op.operands) if op.name == "stablehlo.constant" or self._is_outside(op) else None
 
     # --- region -----------------------------------------------------------------------------------------------
 

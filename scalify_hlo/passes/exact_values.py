@@ -179,11 +179,15 @@ class ExactValues:
         # State behind a sharding constraint is state.
         return value in self.update and not isinstance(before_carriers(value), ir.BlockArgument)
 
+    def is_own(self, op: ir.Operation) -> bool:
+        """Whether an operation is noted as computed of state, gradients or the update alone."""
+        return any(result in self.derived or result in self.state for result in op.results)
+
     def note_derived(self, op: ir.Operation, held: Mapping[ir.Value, Held]) -> bool:
         """Note whether an operation is the optimiser's, though none on the way from state to state elementwise.
 
         Of the model it reads the update, state and gradients alone: a momentum that is made orthogonal, the root of a
-        statistic.
+        statistic, a product of gradients that one is an average of.
         These are iterations of matrix polynomials whose terms cancel, and small beside the model's products.
         """
         others: list[ir.Value] = []
@@ -197,11 +201,12 @@ class ExactValues:
                 return False
             else:
                 others.append(value)
-        if derives:
+        own = op.name in kinds.PRODUCTS and bool(others) and self.state.issuperset(others)
+        if derives or own:
             self.derived.update(op.results)
         elif not self.state.isdisjoint(others):
             self.state.update(op.results)
-        return derives
+        return derives or own
 
     def hand_on(self, values: list[ir.Value], places: list[ir.Value]) -> None:
         """Note that places (arguments of a function or of a loop's body, results) have values, one each."""

@@ -75,6 +75,15 @@ class OperationRetyper:
             return held.read(policy.update)
         return held.read(policy.update, exact=True)
 
+    # m = 0.1 g and v = (Q^T g Q)^2: Q^T m Q / sqrt(v) is of size 1, if both read one g, where Q makes g diagonal
+    def _round_gradients(self, op: ir.Operation) -> None:
+        """Let an operation of the optimiser, and all that come after, read gradients as its elementwise part does."""
+        element = self.policy.gradients
+        for value in op.operands:
+            held = self.held.get(value) if value in self._gradients else None
+            if held is not None and element != WIDE and held.natural != element and held.rank and held.from_model:
+                self.held[value] = Held(held.read(element, exact=True), element, element, from_model=True)
+
     def _elementwise(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         if not operands:

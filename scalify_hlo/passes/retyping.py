@@ -63,8 +63,11 @@ class Retyper(OperationRetyper):
         """Choose the types of one operation, set them, and hold its results."""
         name = op.name
         plain = not len(op.regions) or name in kinds.REDUCTIONS  # what has other regions notes their operations
-        if plain and not self._in_update(op) and self.exact.note_derived(op, self.held):
-            self.keep.update(op.results)
+        if plain and not self._in_update(op):
+            if self.exact.note_derived(op, self.held):
+                self.keep.update(op.results)
+            if self.exact.is_own(op):
+                self._round_gradients(op)
         if name == "stablehlo.constant":
             self._constant(op)
         elif name == "stablehlo.while":
