@@ -87,7 +87,7 @@ class OperationRetyper:
     def _elementwise(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         if not operands:
-            return None
+            return self._pinned(op)  # of constants of other types, or the magnitude of a complex number
         if self._is_kept(op):
             return self._set(op, WIDE, WIDE, operands)
         if self._in_update(op):

@@ -237,3 +237,20 @@ def test_differences_from_a_constant_that_make_a_divisor_vanish(fun: Callable[..
     assert np.linalg.norm(np.asarray(found) - expected) < (2e-3 if precision == "fp16" else 1e-2) * np.linalg.norm(
         expected
     )
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "fp8"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda z, b: z * jax.nn.relu(jnp.abs(z) + b) / (jnp.abs(z) + 1e-5),  # modReLU
+        lambda z, b: jnp.tanh(jnp.abs(jnp.fft.fft(z)) * b),
+        lambda z, b: jnp.where(jnp.abs(z) > 1, jnp.abs(z) - b, b * b),
+    ],
+)
+def test_magnitudes_of_complex_numbers_beside_narrow_values(function: Callable[..., jax.Array], precision: str) -> None:
+    """The magnitude is f32 whatever it is added to: such programs were refused."""
+    x, b = _normal(8, 16), np.full((8, 16), 0.3, np.float32)
+    gradient = jax.grad(lambda b, x: jnp.sum(jnp.abs(function(jax.lax.complex(x, -x), jnp.tanh(b) * b)) ** 2))
+    found, expected = np.asarray(sc.scalify(gradient, precision=precision)(*sc.as_scaled_array((b, x)))), gradient(b, x)
+    np.testing.assert_allclose(found, expected, rtol=4e-2, atol=4e-2 * np.abs(expected).max())
