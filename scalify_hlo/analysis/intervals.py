@@ -102,9 +102,9 @@ def guarded_divisor(op: ir.Operation) -> Guarded | None:
 
 
 # (1 - |x|^2)^-2 of |x| = 0.99999: x that is rounded to f16 may be 1
-def vanishing_differences(op: ir.Operation) -> list[ir.Value]:
+def vanishing_differences(divisor: ir.Value) -> list[ir.Value]:
     """What is subtracted from a constant, or the reverse, where the difference makes a divisor (or its root) vanish."""
-    pending = [(divisor, _STEPS) for divisor in divided_by(op)]
+    pending = [(divisor, _STEPS)]
     found: list[ir.Value] = []
     while pending:
         value, steps = pending.pop()
@@ -186,10 +186,10 @@ def _expression(value: ir.Value, steps: int) -> Expression:
     return owner.name, tuple(_expression(operand, steps - 1) for operand in owner.operands)
 
 
-def divided_by(op: ir.Operation) -> list[ir.Value]:
+def divided_by(op: ir.Operation) -> ir.Value | None:
     """The operand that an operation divides by, or by whose root, if any."""
     index = _divisor(op)
-    return [] if index is None else [op.operands[index]]
+    return None if index is None else op.operands[index]
 
 
 def _divisor(op: ir.Operation) -> int | None:

@@ -74,7 +74,7 @@ class ExactValues:
             body = self.calls.callee_body(op)
             bodies = [region.blocks[0] for region in op.regions] if name in kinds.BRANCHES else [body] if body else []
             whole = (
-                (self.logged, _is_singular(op)),
+                (self.logged, name in kinds.SINGULAR and _is_singular(op)),
                 (self.angles, name in kinds.OF_ANGLES),
                 (self.ranked, kinds.chooses_index(op)),
                 (self.solved, is_linear_algebra(op)),
@@ -91,14 +91,13 @@ class ExactValues:
                     for inner in bodies:
                         returned = terminator(inner).operands
                         found.update(v for v, r in zip(returned, results, strict=False) if r in found)
-            model = self.update.isdisjoint(results)
-            vanishing = vanishing_differences(op) if model else []
-            if vanishing:
+            divisor = divided_by(op) if self.update.isdisjoint(results) else None
+            if divisor is not None and (vanishing := vanishing_differences(divisor)):
                 self.differing.update(vanishing)
-                self.logged.update(divided_by(op))
+                self.logged.add(divisor)
                 self._unbounded.update(results)
                 self.quotients.update(results)
-            guarded = guarded_divisor(op) if model else None
+            guarded = None if divisor is None else guarded_divisor(op)
             # What the gradient of the quotient is multiplied by is beyond the type.
             if guarded is not None and not fits(guarded.slope, self.compute):
                 self.logged.add(guarded.divisor)
@@ -179,10 +178,6 @@ class ExactValues:
         # State behind a sharding constraint is state.
         return value in self.update and not isinstance(before_carriers(value), ir.BlockArgument)
 
-    def is_own(self, op: ir.Operation) -> bool:
-        """Whether an operation is noted as computed of state, gradients or the update alone."""
-        return any(result in self.derived or result in self.state for result in op.results)
-
     def note_derived(self, op: ir.Operation, held: Mapping[ir.Value, Held]) -> bool:
         """Note whether an operation is the optimiser's, though none on the way from state to state elementwise.
 
@@ -220,7 +215,5 @@ class ExactValues:
 
 
 def _is_singular(op: ir.Operation) -> bool:
-    """Whether only the exact operand is kept from a singularity; log(1 + x) of x >= 0 has none."""
-    if op.name == "stablehlo.log_plus_one":
-        return interval(op.operands[0])[0] < 0
-    return op.name in kinds.SINGULAR
+    """Whether only the exact operand of one of `SINGULAR` is kept from a singularity; log(1 + x) of x >= 0 has none."""
+    return op.name != "stablehlo.log_plus_one" or interval(op.operands[0])[0] < 0

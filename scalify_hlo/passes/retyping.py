@@ -66,7 +66,7 @@ class Retyper(OperationRetyper):
         if plain and not self._in_update(op):
             if self.exact.note_derived(op, self.held):
                 self.keep.update(op.results)
-            if self.exact.is_own(op):
+            if not (self.exact.derived.isdisjoint(op.results) and self.exact.state.isdisjoint(op.results)):
                 self._round_gradients(op)
         if name == "stablehlo.constant":
             self._constant(op)

@@ -199,6 +199,7 @@ def test_an_interrupt_while_modules_are_imported(module: str, start: str):
     """It was Python's traceback in the first second, which is that of the imports."""
     code = f"""
 import os, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a shell starts in the background
 class Interrupting:
     def find_spec(self, name, *_):
         if name == {module!r}:
@@ -214,10 +215,14 @@ sys.argv[1:] = {["opt", "--version"] if "runpy" in start else ["--version"]}
 def test_interrupts_are_python_s_own_when_a_command_runs(monkeypatch: pytest.MonkeyPatch):
     """Which click, and the process that watches a command, know."""
     handlers: list[object] = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     monkeypatch.setattr(
         "scalify_hlo.tools.scalify_opt.main", lambda _: handlers.append(signal.getsignal(signal.SIGINT))
     )
-    commands.run("opt", [])
+    try:
+        commands.run("opt", [])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert handlers == [signal.default_int_handler]
 
 

@@ -80,6 +80,10 @@ TASKS: dict[str, Task] = {
     "performer": Task("decoder, positive random features", "flax.linen", "AdamW, clipping", "kernel_attention"),
     "sorting": Task("NeuralSort", "jax", "sharpness-aware Adam", "sorting"),
     "clip": Task("CLIP, images and text", "flax.linen", "AdamW in Lookahead", "image_text"),
+    "pooling": Task("generalised-mean pooling, x^4", "jax", "Adam", "mean_pooling"),
+    "splatting": Task("Gaussian splatting", "jax", "Adam, a rate for each kind", "gaussian_splatting"),
+    "hyperbolic": Task("hyperbolic embeddings", "jax", "Riemannian descent", "hyperbolic_embeddings"),
+    "eigenbasis": Task("classifier in eigenbases", "jax", "SOAP", "eigenbasis_optimiser"),
     "counts": Task("counts, negative binomial", "jax", "Adam", "count_regression", held_out=True),
 }  # fmt: skip
 
