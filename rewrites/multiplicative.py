@@ -46,7 +46,7 @@ def multiply(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale * y.scale
     if scale.degree > budget.LARGEST_POWER:  # would leave the range of f32
-        return on_values(r, Moments(unknown=not r.result_info().is_narrow))
+        return on_values(r, Moments(unknown=not r.rewriter.narrow))
     if x.data == y.data and not r.info(0).is_complex:
         # The scales may differ, as in (2 x) x.
         ratio = y.scale / x.scale
@@ -151,7 +151,7 @@ def divide(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale / y.scale
     if scale.degree > budget.LARGEST_POWER:  # would leave the range of f32
-        return on_values(r, Moments(unknown=not r.result_info().is_narrow))
+        return on_values(r, Moments(unknown=not r.rewriter.narrow))
     moments = r.expected(x, y)
     if bounded_quotient(r, x, y, moments):
         return None

@@ -206,7 +206,8 @@ class OpRewrite:
         """The scaled form of a result with its scale multiplied into the data, whose size is then not known.
 
         Neither is that of products with it, which so are values as well: of g / sqrt(mean(g^2)), where the scale of g
-        may stay and that of g^2 would leave the range of f32, the scale would be that of g, and the size 1.
+        may stay and that of g^2 would leave the range of f32, the scale would be that of g, and the size 1. Not so
+        where the program has types of less range: what is rounded to them later is to have an estimate of its size.
         """
         with self.after():
             data = unscaled(self.rewriter, found, element=self.result_info(index).element)
