@@ -26,6 +26,8 @@ from tests.training_programs import Style, forward_text, train_step_text
 
 EVERYWHERE = AutoRescale(places=("branches", "logits", "gradients"))
 PARAMETERS = 18
+# XLA may leave out conversions to f16 and back.
+ROUNDED = {"xla_allow_excess_precision": False}
 
 
 def rescale(text: str, options: AutoRescale | None = None) -> tuple[str, list[Diagnostic]]:
@@ -203,18 +205,19 @@ def test_operands_of_products_of_more_estimates_than_f16_bears(count: int, gated
 
 
 @pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
-@pytest.mark.parametrize(("width", "negative", "count", "gated"), [(8, 0, 12, False), (16, 5, 5, True)])
+@pytest.mark.parametrize(("width", "negative", "count", "gated"), [(8, 0, 12, False), (16, 3, 5, True)])
 def test_products_of_many_wrong_estimates_stay_within_the_range_of_f16(
     precision: str, width: int, negative: int, count: int, gated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sizes are 2^1.5, or 2^0.6, times what is estimated for each product: 2^18 and 2^36 in the end."""
+    """Sizes are 2^1.5, or 2^1.3, times what is estimated for each product: 2^18 and 2^82 in the end."""
     x, w = np.ones((4, width), np.float32), np.full((width, width), width**-0.5, np.float32)
     w[:negative] *= -1
     function = _layers(count, gated)
     exact = np.asarray(jax.jit(function)(x, w), np.float64)
 
     def run() -> Array:
-        scaled = scalify_hlo.scalify(function, precision=precision)(*map(scalify_hlo.as_scaled_array, (x, w)))
+        step = jax.jit(scalify_hlo.scalify(function, precision=precision), compiler_options=ROUNDED)
+        scaled = step(*map(scalify_hlo.as_scaled_array, (x, w)))
         return np.asarray(scaled.data, np.float64) * np.asarray(scaled.scale, np.float64)
 
     got = run()
