@@ -45,8 +45,8 @@ def multiply(r: OpRewrite) -> None:
             return _pass_through(r, x, x.scale.shifted(exponent))
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale * y.scale
-    if scale.degree > budget.LARGEST_POWER:  # would leave the range of f32
-        return on_values(r, Moments(unknown=not r.rewriter.narrow))
+    if scale.degree > budget.LARGEST_POWER:
+        return _without_scale(r)
     if x.data == y.data and not r.info(0).is_complex:
         # The scales may differ, as in (2 x) x.
         ratio = y.scale / x.scale
@@ -60,6 +60,11 @@ def multiply(r: OpRewrite) -> None:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
     note_product(r.rewriter, r.value(), x, y)
     return scaled_result(r, scale, moments)
+
+
+def _without_scale(r: OpRewrite) -> None:
+    """Compute a product on values: its scale would leave the range of f32. Their size is then not known."""
+    return on_values(r, Moments(unknown=not r.rewriter.narrow))
 
 
 def _keeps_constant(r: OpRewrite, x: ScaledValue, number: float, power: int = 1) -> bool:
@@ -150,8 +155,8 @@ def divide(r: OpRewrite) -> None:
         return _pass_through(r, x, x.scale.shifted(-exponent))
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale / y.scale
-    if scale.degree > budget.LARGEST_POWER:  # would leave the range of f32
-        return on_values(r, Moments(unknown=not r.rewriter.narrow))
+    if scale.degree > budget.LARGEST_POWER:
+        return _without_scale(r)
     moments = r.expected(x, y)
     if bounded_quotient(r, x, y, moments):
         return None

@@ -87,7 +87,7 @@ class AutoRescale(Pass):
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             unshare(module)
             found = self._find(module)
-            gradients = [place for place in self.places if place not in ("products", "powers", "joined")]
+            gradients = [place for place in self.places if place not in ("products", "joined")]
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))

@@ -162,7 +162,7 @@ class OpRewrite:
             if operand is not None and operand.moments.unknown and not indifferent:
                 if scale.is_constant:
                     moments = dataclasses.replace(moments, unknown=True)
-                elif self._is_wide_product(index):
+                elif self.name in _PRODUCTS:
                     self.because("range", index=index)
                     on_value = True
                 break
@@ -199,15 +199,12 @@ class OpRewrite:
         mean, nonnegative = law.moments.mean, moments.nonnegative or law.moments.nonnegative
         return Moments(law.moments.rms * rms, mean * rms, nonnegative, infinite=moments.infinite)
 
-    def _is_wide_product(self, index: int) -> bool:
-        return self.name in _PRODUCTS and not self.rewriter.paper and not self.result_info(index).is_narrow
-
     def _at_scale_one(self, found: ScaledValue, index: int) -> ScaledValue:
         """The scaled form of a result with its scale multiplied into the data, whose size is then not known.
 
         Neither is that of products with it, which so are values as well: of g / sqrt(mean(g^2)), where the scale of g
-        may stay and that of g^2 would leave the range of f32, the scale would be that of g, and the size 1. Not so
-        where the program has types of less range: what is rounded to them later is to have an estimate of its size.
+        may stay and that of g^2 would leave the range of f32, the scale would be that of g, and the size 1. Where
+        narrow values have to do with an operation nothing is unknown: what is rounded later is to have an estimate.
         """
         with self.after():
             data = unscaled(self.rewriter, found, element=self.result_info(index).element)
