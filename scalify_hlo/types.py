@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
@@ -92,20 +92,22 @@ _NOT_A_TENSOR = TensorInfo("", (), False, False)
 
 # What is known of the types met since `forget_types`: printing a type to take it apart is slow. The keys keep their
 # context alive, so that no other type takes their place in memory.
-_known: dict[ir.Type, TensorInfo] = {}
-_MOST_KNOWN = 4096
-
-
-def tensor_info(type_: ir.Type) -> TensorInfo:
-    """The parts of a tensor type; a type that is no ranked tensor (token, tuple, f32) carries no scale."""
-    found = _known.get(type_)
-    if found is None:
+class _Known(dict[ir.Type, TensorInfo]):
+    def __missing__(self, type_: ir.Type) -> TensorInfo:
         text = str(type_)
         found = _info(text) if text.startswith("tensor<") and not text.startswith("tensor<*") else _NOT_A_TENSOR
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        _known[type_] = found
-    return found
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        self[type_] = found
+        return found
+
+
+_known = _Known()
+_MOST_KNOWN = 4096
+
+# The parts of a tensor type; a type that is no ranked tensor (token, tuple, f32) carries no scale. It is asked more
+# often than anything else, so what is known is found without a call of Python.
+tensor_info: Callable[[ir.Type], TensorInfo] = _known.__getitem__
 
 
 def forget_types() -> None:

@@ -103,12 +103,14 @@ class CallGraph:
 
     def callee_body(self, op: ir.Operation) -> ir.Block | None:
         """The entry block of the function that `op` calls; None when it calls none that has a body."""
+        if op.name not in CALLS:
+            return None
         name = callee_name(op)
         return self.body(name) if name in self.functions else None
 
     def called(self, op: ir.Operation) -> ir.Operation | None:
         """The function that `op` calls; None when it calls none that has a body."""
-        return self.functions.get(callee_name(op) or "")
+        return self.functions.get(callee_name(op) or "") if op.name in CALLS else None
 
     def function_of_block(self, block: ir.Block) -> str | None:
         """The function whose entry block this is; None for a block nested deeper."""
@@ -132,7 +134,7 @@ def program_order(calls: CallGraph) -> Iterator[ir.Operation]:
         seen.add(name)
         for op in walk(calls.functions[name]):
             yield op
-            callee = callee_name(op)
+            callee = callee_name(op) if op.name in CALLS else None
             if callee in calls.functions and callee not in seen:
                 yield from visit(callee)
 

@@ -294,11 +294,7 @@ class _Classifier:
     def _feeds_another(self, layer: object, members: list[MatrixProduct], readers: dict[ir.Value, set[object]]) -> bool:
         """Whether a layer other than this one reads what is computed of its products."""
         mine = {layer}
-
-        def read_by_another(value: ir.Value) -> bool:
-            return not readers.get(value, mine) <= mine
-
-        return any(self.graph.depends(read_by_another, member.op.results[0]) for member in members)
+        return any(self.graph.depends(readers, mine, member.op.results[0]) for member in members)
 
 
 def _kind(product: MatrixProduct) -> Kind:

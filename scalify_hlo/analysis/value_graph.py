@@ -7,13 +7,17 @@ computed before it in the program text. A call's results depend on exactly those
 connects them to; a path that goes down into a function does not come back up at another call of it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator
+from scalify_hlo.analysis.calls import CALLS, CallGraph, callee_name, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.carriers import carries
+from scalify_hlo.module.carriers import MAY_CARRY, carries
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.types import tensor_info
+
+# Who reads a value.
+Readers = Mapping[ir.Value, AbstractSet[object]]
 
 
 class ValueGraph:
@@ -21,7 +25,7 @@ class ValueGraph:
 
     def __init__(self, calls: CallGraph):
         self._calls = calls
-        self._index: dict[ir.Value, int] = {}
+        self._id = _Numbers(self).__getitem__  # known ones are found without a call of Python
         self._values: list[ir.Value] = []
         # Within a function; from a call's operand to the callee's argument; from a returned value to the call's result.
         self._edges: list[list[int]] = []
@@ -33,23 +37,21 @@ class ValueGraph:
 
     def reachable(self, seeds: Iterable[ir.Value]) -> set[ir.Value]:
         """The seeds and every value that depends on one of them."""
-        return {self._values[i] for i in self._search([self._id(seed) for seed in seeds], lambda _: False) or ()}
+        return {self._values[i] for i in self._search([self._id(seed) for seed in seeds], {}, frozenset()) or ()}
 
-    def depends(self, is_target: Callable[[ir.Value], bool], seed: ir.Value) -> bool:
-        """Whether one of the values that `is_target` holds for depends on `seed`; stops at the first found."""
-        return self._search([self._id(seed)], lambda i: is_target(self._values[i])) is None
+    def depends(self, readers: Readers, mine: AbstractSet[object], seed: ir.Value) -> bool:
+        """Whether a value depends on `seed` that has other readers than `mine`; stops at the first found."""
+        return self._search([self._id(seed)], readers, mine) is None
 
     # --- construction -----------------------------------------------------------------------------------------
 
-    def _id(self, value: ir.Value) -> int:
-        found = self._index.get(value)
-        if found is None:
-            found = self._index[value] = len(self._values)
-            self._values.append(value)
-            self._edges.append([])
-            self._down.append([])
-            self._up.append([])
-        return found
+    def add(self, value: ir.Value) -> int:
+        """The number of a value that has none yet."""
+        self._values.append(value)
+        self._edges.append([])
+        self._down.append([])
+        self._up.append([])
+        return len(self._values) - 1
 
     def _summary(self, name: str) -> list[frozenset[int]]:
         """For each argument of a function, the results that depend on it. Adds the function's edges."""
@@ -67,10 +69,10 @@ class ValueGraph:
     def _add_block(self, block: ir.Block) -> None:
         for child in block.operations:
             op = child.operation
-            callee = callee_name(op)
+            callee = callee_name(op) if op.name in CALLS else None
             if callee in self._calls.functions:
                 self._add_call(op, callee)
-            elif carries(op):
+            elif op.name in MAY_CARRY and carries(op):
                 for operand, result in zip(op.operands, op.results, strict=True):
                     self._edge(operand, result)
             elif op.name == "stablehlo.while":
@@ -143,8 +145,8 @@ class ValueGraph:
                     pending.append(target)
         return seen
 
-    def _search(self, seeds: list[int], wanted: Callable[[int], bool]) -> set[int] | None:
-        """Values reached from the seeds; None as soon as a wanted one (other than a seed) is."""
+    def _search(self, seeds: list[int], readers: Readers, mine: AbstractSet[object]) -> set[int] | None:
+        """Values reached from the seeds; None as soon as one (other than a seed) is that has other readers."""
         # State 0 may still leave the function upwards, state 1 has gone down into one and may not.
         seen: tuple[set[int], set[int]] = (set(seeds), set())
         pending = [(seed, 0) for seed in seeds]
@@ -158,8 +160,20 @@ class ValueGraph:
                 reached = seen[new_state]
                 for target in targets:
                     if target not in reached:
-                        if wanted(target):
+                        if not readers.get(self._values[target], mine) <= mine:
                             return None
                         reached.add(target)
                         pending.append((target, new_state))
         return seen[0] | seen[1]
+
+
+class _Numbers(dict[ir.Value, int]):
+    """Numbers of values, given in the order in which they are asked for."""
+
+    def __init__(self, graph: ValueGraph):
+        super().__init__()
+        self._graph = graph
+
+    def __missing__(self, value: ir.Value) -> int:
+        found = self[value] = self._graph.add(value)
+        return found

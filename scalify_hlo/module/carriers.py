@@ -27,6 +27,8 @@ _NOT_FOLDED = CARRIERS | {
     "func.call", "stablehlo.composite", "stablehlo.while", "stablehlo.case", "stablehlo.if", "stablehlo.custom_call",
     "sdy.manual_computation", "sdy.named_computation",
 }  # fmt: skip
+# What `carries` may hold for.
+MAY_CARRY = CARRIERS | {"stablehlo.custom_call"}
 _CONSTRAINT = "sdy.sharding_constraint"
 SHARDING = "sdy.sharding"
 
@@ -45,7 +47,7 @@ def carried_by(value: ir.Value) -> ir.Value | None:
     if not isinstance(value, ir.OpResult):
         return None
     op = value.owner.operation
-    return op.operands[ir.OpResult(value).result_number] if carries(op) else None
+    return op.operands[ir.OpResult(value).result_number] if op.name in MAY_CARRY and carries(op) else None
 
 
 def before_carriers(value: ir.Value) -> ir.Value:
@@ -59,7 +61,7 @@ def readers(value: ir.Value) -> Iterator[ir.Operation]:
     """The operations that read a value, directly or behind operations that only carry it."""
     for use in value.uses:
         op = use.owner.operation
-        if carries(op):
+        if op.name in MAY_CARRY and carries(op):
             yield from readers(op.results[use.operand_number])
         else:
             yield op

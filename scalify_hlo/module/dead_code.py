@@ -1,6 +1,6 @@
 """Operations that nobody reads, and private functions that nobody calls."""
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, is_used, walk
+from scalify_hlo.analysis.calls import CALLS, CallGraph, callee_name, is_used, walk
 from scalify_hlo.bindings import ir, passmanager
 from scalify_hlo.module.traits import Trait, names
 
@@ -48,7 +48,7 @@ def _is_pure(op: ir.Operation, calls: CallGraph, known: dict[str, bool]) -> bool
         return True
     if op.name in _CONTROL:
         return all(inner.name in _ENDS or _is_pure(inner, calls, known) for inner in walk(op))
-    called = callee_name(op)
+    called = callee_name(op) if op.name in CALLS else None
     if called is None or called not in calls.functions:
         return False
     if called not in known:

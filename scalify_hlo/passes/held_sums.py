@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.module.carriers import carries, layouts_folded
+from scalify_hlo.module.carriers import MAY_CARRY, carries, layouts_folded
 from scalify_hlo.module.constants import constant_behind
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.module.traits import Trait, names
@@ -66,15 +66,20 @@ def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
     """Note what the results of an operation are computed from, and hold it if it is a sum to be held."""
     name = op.name
     results = [] if name == "stablehlo.constant" else list(op.results)
-    infos = [tensor_info(result.type) for result in results]
-    if not infos or not all(info.element for info in infos):  # a token is no tensor
+    if not results:
         return
-    repeated = name in _REPEATED or (name != _BARRIER and carries(op))
-    if not repeated or not all(info.is_static for info in infos):
+    repeated = name in _REPEATED or (name != _BARRIER and name in MAY_CARRY and carries(op))
+    for result in results:
+        info = tensor_info(result.type)
+        if not info.element:  # a token is no tensor
+            return
+        repeated = repeated and info.is_static
+    of = tensor_info(results[0].type)
+    if not repeated:
         for result in results:
             sources[result] = _Sources(frozenset({result}), name in _PRODUCTS, False)
         return
-    parts = [_sources(operand, infos[0], sources) for operand in op.operands]
+    parts = [_sources(operand, of, sources) for operand in op.operands]
     tensors: set[ir.Value] = set()
     product = argument = False
     for part in parts:
@@ -83,7 +88,7 @@ def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
     found = _Sources(frozenset(tensors if len(tensors) <= _MOST else results[:1]), product, argument)
     for result in results:
         sources[result] = found
-    if name not in _SUMS or not infos[0].is_float or found.argument or not found.product:
+    if name not in _SUMS or not of.is_float or found.argument or not found.product:
         return
     first, second = (part.tensors for part in parts)
     if not first or not second or first == second or len(tensors) < 2:

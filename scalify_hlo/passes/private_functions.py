@@ -4,12 +4,10 @@ A pass that decides differently at each call of a function, such as the choice o
 comes out equal is merged again.
 """
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, walk
+from scalify_hlo.analysis.calls import CALLS, CallGraph, callee_name, walk
 from scalify_hlo.bindings import ir, passmanager, register_inliner
 from scalify_hlo.module.fresh_names import fresh_name
 from scalify_hlo.types import tensor_info
-
-_CALLEE = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 
 
 def unshare(module: ir.Module) -> None:
@@ -20,7 +18,7 @@ def unshare(module: ir.Module) -> None:
 
     def visit(function: ir.Operation) -> None:
         for op in walk(function):
-            callee = callee_name(op)
+            callee = callee_name(op) if op.name in CALLS else None
             if callee not in functions or not has_floats(functions[callee]):
                 continue
             if callee in used:
@@ -64,7 +62,9 @@ def _by_height(calls: CallGraph) -> list[dict[str, list[tuple[ir.Operation, str]
     A function that calls itself, by others or not, is taken to call none.
     """
     inside = {
-        name: [(op, callee) for op in walk(function) if (callee := callee_name(op)) in calls.functions]
+        name: [
+            (op, callee) for op in walk(function) if op.name in CALLS and (callee := callee_name(op)) in calls.functions
+        ]
         for name, function in calls.functions.items()
     }
     heights: dict[str, int] = {}
@@ -89,7 +89,8 @@ def has_floats(function: ir.Operation) -> bool:
     """Whether a function or a function that it calls may have a float value."""
     arguments = function.regions[0].blocks[0].arguments
     return any(tensor_info(value.type).is_float for value in arguments) or any(
-        callee_name(op) is not None or any(tensor_info(result.type).is_float for result in op.results)
+        (op.name in CALLS and callee_name(op) is not None)
+        or any(tensor_info(result.type).is_float for result in op.results)
         for op in walk(function)
     )
 
@@ -104,7 +105,7 @@ def _body_text(function: ir.Operation) -> str:
 
 
 def _set_callee(op: ir.Operation, name: str) -> None:
-    op.attributes[_CALLEE[op.name]] = ir.FlatSymbolRefAttr.get(name)
+    op.attributes[CALLS[op.name]] = ir.FlatSymbolRefAttr.get(name)
 
 
 def inline_functions(module: ir.Module) -> None:

@@ -50,6 +50,9 @@ class OperationRetyper:
         for i, held in operands.items():
             value = self._into_update(held) if in_update else held.read(computed, exact=exact)
             op.operands[i] = value
+        from_model, few = False, 0
+        for held in operands.values():
+            from_model, few = from_model or held.from_model, max(few, held.few)
         for result in op.results:
             if tensor_info(result.type).element != WIDE:
                 continue
@@ -59,10 +62,10 @@ class OperationRetyper:
                 result,
                 natural=WIDE if rank == 0 else natural,
                 computed=computed,
-                from_model=any(held.from_model for held in operands.values()),
+                from_model=from_model,
                 magnitude=_magnitude(op, list(operands.values())),
                 extreme=self._is_extreme(op, list(operands.values())),
-                few=max((held.few for held in operands.values()), default=0),
+                few=few,
             )
 
     def _into_update(self, held: Held) -> ir.Value:
