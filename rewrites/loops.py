@@ -13,6 +13,7 @@ from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.growth import alternatives, exactly_outside, is_unknown, outside, sources, without
 from scalify_hlo.module.carried_scales import mark_carried
+from scalify_hlo.module.identity import identity
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled_key, wide_element
 from scalify_hlo.rules.registry import rule
@@ -206,7 +207,7 @@ class _Loop:
                 return assumed if steady else Carried("carried")
             if returned.indifferent or (returned.scale == entry.scale and not entry.indifferent):
                 return assumed
-            if returned.scale.shape or (self.r.op, index) not in self.r.rewriter.held:
+            if returned.scale.shape or (identity(self.r.op), index) not in self.r.rewriter.held:
                 shape = joined(entry.scale.shape, returned.scale.shape) if returned.scale.shape else ()
                 return Carried("carried", shape)
             return assumed
@@ -220,7 +221,7 @@ class _Loop:
             and not self._starts_from_zeros(index)
             and (self._is_state(index) or self._settled(index, returned) == self.scales[index])
         ):
-            self.r.rewriter.held.add((self.r.op, index))
+            self.r.rewriter.held.add((identity(self.r.op), index))
             return Carried("invariant")
         return assumed
 
@@ -248,7 +249,8 @@ class _Loop:
         r = self.r
         found: dict[int, Carried] = {}
         for i, (assumed, entry) in enumerate(zip(self.state, self.entry, strict=True)):
-            if assumed.kind != "invariant" or entry is None or (r.op, i) not in r.rewriter.held or entry.scale.shape:
+            held = (identity(r.op), i) in r.rewriter.held
+            if assumed.kind != "invariant" or entry is None or not held or entry.scale.shape:
                 continue
             returned = self.ends[i]
             if returned is None or entry.scale.is_constant or r.emit.is_live(entry.scale):

@@ -1,6 +1,7 @@
 """`scalify-state-rescale`: scales of state follow what the data show, whatever they were or were guessed to be."""
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -8,6 +9,8 @@ import pytest
 
 import scalify_hlo as sc
 from scalify_hlo.errors import ScalifyError
+from scalify_hlo.execution.modules import as_module
+from scalify_hlo.passes.state_rescale import StateRescale
 from scalify_hlo.precision import policy
 
 RNG = np.random.default_rng(0)
@@ -74,6 +77,34 @@ def test_in_one_of_some_steps():
         near.append(abs(log2_rms(state["p"]["w"])) < 4.5)
         state["p"]["w"] = sc.as_scaled_array(np.asarray(state["p"]["w"]), np.float32(2.0**9))
     assert near == [True, False, False, True]
+
+
+def test_parameters_between_moments_are_measured_together():
+    """Groups were told apart by the hash of a terminator, which each moment before them had changed."""
+    state = {f"{kind}{i}": np.float32(RNG.standard_normal(64)) for i in range(3) for kind in ("p", "r")}
+
+    def descend(state, x):
+        def loss(parameters):
+            return jnp.mean((jnp.tanh(x[:, :64] * parameters["p0"]) * parameters["p1"] + parameters["p2"]) ** 2)
+
+        parameters = {name: value for name, value in state.items() if name.startswith("p")}
+        new = {}
+        for name, gradient in jax.grad(loss)(parameters).items():
+            average = "r" + name[1:]
+            new[average] = 0.9 * state[average] + 0.1 * gradient
+            new[name] = state[name] - 1e-2 * new[average]
+        return new
+
+    interleaved = [f"{kind}{i}" for i in range(3) for kind in ("r", "p")]
+
+    def step_of(*arguments):
+        new = descend(dict(zip(interleaved, arguments, strict=False)), arguments[-1])
+        return tuple(new[name] for name in interleaved)
+
+    exported = jax.export.export(jax.jit(step_of))(*(state[name] for name in interleaved), INPUTS)
+    module = as_module(exported.mlir_module())
+    StateRescale().apply(module, [])
+    assert str(module).count("stablehlo.concatenate") == 1
 
 
 def test_options_are_checked():
