@@ -207,7 +207,7 @@ class _Loop:
                 return assumed if steady else Carried("carried")
             if returned.indifferent or (returned.scale == entry.scale and not entry.indifferent):
                 return assumed
-            if returned.scale.shape or (identity(self.r.op), index) not in self.r.rewriter.held:
+            if returned.scale.shape or self._key(index) not in self.r.rewriter.held:
                 shape = joined(entry.scale.shape, returned.scale.shape) if returned.scale.shape else ()
                 return Carried("carried", shape)
             return assumed
@@ -221,9 +221,13 @@ class _Loop:
             and not self._starts_from_zeros(index)
             and (self._is_state(index) or self._settled(index, returned) == self.scales[index])
         ):
-            self.r.rewriter.held.add((identity(self.r.op), index))
+            self.r.rewriter.held.add(self._key(index))
             return Carried("invariant")
         return assumed
+
+    def _key(self, index: int) -> tuple[int, int]:
+        """What a carried value is remembered by from one attempt to the next."""
+        return identity(self.r.op), index
 
     def _starts_from_zeros(self, index: int) -> bool:
         found = self.r.inputs[index]
@@ -249,7 +253,7 @@ class _Loop:
         r = self.r
         found: dict[int, Carried] = {}
         for i, (assumed, entry) in enumerate(zip(self.state, self.entry, strict=True)):
-            held = (identity(r.op), i) in r.rewriter.held
+            held = self._key(i) in r.rewriter.held
             if assumed.kind != "invariant" or entry is None or not held or entry.scale.shape:
                 continue
             returned = self.ends[i]

@@ -88,11 +88,15 @@ def _info(text: str) -> TensorInfo:
 
 
 _NOT_A_TENSOR = TensorInfo("", (), False, False)
+_MOST_KNOWN = 4096
 
 
-# What is known of the types met since `forget_types`: printing a type to take it apart is slow. The keys keep their
-# context alive, so that no other type takes their place in memory.
 class _Known(dict[ir.Type, TensorInfo]):
+    """What is known of the types met since `forget_types`: printing a type to take it apart is slow.
+
+    The keys keep their context alive, so that no other type takes their place in memory.
+    """
+
     def __missing__(self, type_: ir.Type) -> TensorInfo:
         text = str(type_)
         found = _info(text) if text.startswith("tensor<") and not text.startswith("tensor<*") else _NOT_A_TENSOR
@@ -103,7 +107,6 @@ class _Known(dict[ir.Type, TensorInfo]):
 
 
 _known = _Known()
-_MOST_KNOWN = 4096
 
 # The parts of a tensor type; a type that is no ranked tensor (token, tuple, f32) carries no scale. It is asked more
 # often than anything else, so what is known is found without a call of Python.

@@ -18,6 +18,11 @@ def callee_name(op: ir.Operation) -> str | None:
     return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
 
 
+def calls_in(op: ir.Operation) -> list[tuple[ir.Operation, str]]:
+    """The calls nested in `op`, in program order, each with the function that it names."""
+    return [(inner, name) for inner in walk(op) if inner.name in CALLS and (name := callee_name(inner)) is not None]
+
+
 def walk(op: ir.Operation) -> list[ir.Operation]:
     """Every operation nested in `op`, in program order, an operation before those in its regions."""
     found: list[ir.Operation] = []
@@ -91,8 +96,7 @@ class CallGraph:
         found: dict[str, list[ir.Operation]] = {}
         # Of one function alone there are no calls.
         for function in self.functions.values() if len(self.functions) > 1 else ():
-            for op in walk(function):
-                callee = callee_name(op) if op.name in CALLS else None
+            for op, callee in calls_in(function):
                 if callee in self.functions:
                     found.setdefault(callee, []).append(op)
         return found

@@ -59,16 +59,20 @@ def find_update(module: ir.Module, main: str, *, exact: bool = False) -> UpdateR
 
     exact: look for the state that a narrow type would spoil too.
     """
-    calls = CallGraph(module)
-    finder = _Finder(calls, main)
+    finder = _Finder(CallGraph(module), main)
     if not finder.has_backward_pass(module):
         return UpdateRegion(trains=False)
     region = finder.region()
     if exact:
         region.exact = finder.exact(region)
-    # By the pattern of products alone, attention looks like a backward pass: scores and mixing share an operand.
-    region.trains = bool(region.state) or finder.trains_by_name
+    region.trains = finder.trains
     return region
+
+
+def trains(module: ir.Module, main: str) -> bool:
+    """Whether the function `main` is a training step: `find_update(module, main).trains`, found with less work."""
+    finder = _Finder(CallGraph(module), main)
+    return finder.has_backward_pass(module) and finder.trains
 
 
 class _Finder:
@@ -99,8 +103,16 @@ class _Finder:
             for op in walk(function)
         )
 
+    @property
+    def trains(self) -> bool:
+        """Whether a module that may have a backward pass does: by name, or because there is state.
+
+        By the pattern of products alone, attention looks like a backward pass: scores and mixing share an operand.
+        """
+        return self.trains_by_name or bool(self.state)
+
     def region(self) -> UpdateRegion:
-        region = UpdateRegion(state=self._pair())
+        region = UpdateRegion(state=self.state)
         arguments = {self.body.arguments[index] for index in region.state}
         results = [self.results[result] for result in region.state.values()]
         region.gradients = self._collect(results, region.values, arguments)
@@ -124,7 +136,8 @@ class _Finder:
 
     # --- state ------------------------------------------------------------------------------------------------
 
-    def _pair(self) -> dict[int, int]:
+    @functools.cached_property
+    def state(self) -> dict[int, int]:
         """Argument -> result: donated ones and those that affine forms tell; then in one order where each result is an
         update of its argument, nonlinear ones among them."""
         pairs = self._aliases()

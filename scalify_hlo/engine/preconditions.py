@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scalify_hlo.analysis.calls import CALLS, callee_name, walk
+from scalify_hlo.analysis.calls import callee_name, calls_in
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.manual import mesh_sizes
@@ -57,7 +57,7 @@ def check_preconditions(module: ir.Module) -> None:
         raise ScalifyError(errors)
     calls: dict[str, list[ir.Operation]] = {}
     for name, function in functions.items():
-        calls[name] = _calls(function)
+        calls[name] = [call for call, _ in calls_in(function)]
         for call in calls[name]:
             _check_call(call, functions, errors)
     errors += _recursion(calls)
@@ -122,11 +122,6 @@ def _check_kinds(
         if name in attributes and not isinstance(attributes[name], _KINDS[kind]):
             message = f"attribute '{name}' of {owner} is {attributes[name]}; it must be {kind}"
             errors.append(Diagnostic(message, describe_location(location)))
-
-
-def _calls(function: ir.Operation) -> list[ir.Operation]:
-    """The calls and composites inside a function."""
-    return [op for op in walk(function) if op.name in CALLS and callee_name(op) is not None]
 
 
 def _check_call(call: ir.Operation, functions: dict[str, ir.Operation], errors: list[Diagnostic]) -> None:

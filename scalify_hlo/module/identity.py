@@ -8,6 +8,7 @@ def identity(op: ir.Operation) -> int:
 
     An erased operation may not be touched, not even to compare it, so numbers that were taken before stand for it. The
     hash of an operation is no such number: it is of its attributes and operands. That of a result is of where it is.
+    An operation without results has nothing else than its own hash: do not keep its number while its operands change.
     """
     for result in op.results:
         return hash(result)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from scalify_hlo.analysis.update import find_update
+from scalify_hlo.analysis.update import trains
 from scalify_hlo.analysis.weights import frozen_weights
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import LIFTED, attributes_of
@@ -43,7 +43,7 @@ class LiftWeights(Pass):
         with module.context, ir.Location.unknown(module.context):
             main = public_function(module)
             name = ir.StringAttr(main.attributes["sym_name"]).value
-            if find_update(module, name).trains:
+            if trains(module, name):
                 return
             body = main.regions[0].blocks[0]
             attributes = attributes_of(main, "arg_attrs", len(body.arguments))

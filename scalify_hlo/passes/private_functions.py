@@ -4,7 +4,7 @@ A pass that decides differently at each call of a function, such as the choice o
 comes out equal is merged again.
 """
 
-from scalify_hlo.analysis.calls import CALLS, CallGraph, callee_name, walk
+from scalify_hlo.analysis.calls import CALLS, CallGraph, callee_name, calls_in, walk
 from scalify_hlo.bindings import ir, passmanager, register_inliner
 from scalify_hlo.module.fresh_names import fresh_name
 from scalify_hlo.types import tensor_info
@@ -17,8 +17,7 @@ def unshare(module: ir.Module) -> None:
     used = set(calls.public)
 
     def visit(function: ir.Operation) -> None:
-        for op in walk(function):
-            callee = callee_name(op) if op.name in CALLS else None
+        for op, callee in calls_in(function):
             if callee not in functions or not has_floats(functions[callee]):
                 continue
             if callee in used:
@@ -62,9 +61,7 @@ def _by_height(calls: CallGraph) -> list[dict[str, list[tuple[ir.Operation, str]
     A function that calls itself, by others or not, is taken to call none.
     """
     inside = {
-        name: [
-            (op, callee) for op in walk(function) if op.name in CALLS and (callee := callee_name(op)) in calls.functions
-        ]
+        name: [(op, callee) for op, callee in calls_in(function) if callee in calls.functions]
         for name, function in calls.functions.items()
     }
     heights: dict[str, int] = {}

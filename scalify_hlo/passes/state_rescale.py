@@ -73,7 +73,7 @@ class StateRescale(Pass):
             if self.every > 1 and update.state and due is None:
                 told = f"{self.name}: the step counts no steps: state is measured in each of them"
                 remarks.append(Diagnostic(told, "", "remark"))
-            parameters: list[_Leaving] = []
+            leaving: dict[ir.Block, list[_Leaving]] = {}  # by block: moments change the hash of its terminator
             for argument, result in update.state.items():
                 kind = "parameters" if argument in update.parameters else "moments"
                 info = tensor_info(last.operands[result].type)
@@ -86,9 +86,9 @@ class StateRescale(Pass):
                 if is_partitioned(module):  # a sample of each stays on the devices that it lies on
                     found.terminator.operands[found.position] = _rebased(module, found.value, 0, due)
                     continue
-                parameters.append(found)
-            for together in _by_terminator(parameters):
-                _rebase(module, together, due)
+                leaving.setdefault(found.terminator.block, []).append(found)
+            for parameters in leaving.values():
+                _rebase(module, parameters, due)
             erase_dead(module)
             merge_equal(module)
 
@@ -123,18 +123,6 @@ class _Leaving(NamedTuple):
     @property
     def value(self) -> ir.Value:
         return self.terminator.operands[self.position]
-
-
-def _by_terminator(parameters: Sequence[_Leaving]) -> list[list[_Leaving]]:
-    """Those that leave by one terminator together. Not by its hash, which moments that leave by it change."""
-    found: list[list[_Leaving]] = []
-    for each in parameters:
-        group = next((group for group in found if group[0].terminator == each.terminator), None)
-        if group is None:
-            found.append([each])
-        else:
-            group.append(each)
-    return found
 
 
 def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | None) -> None:

@@ -15,7 +15,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.caches import find_caches
 from scalify_hlo.analysis.channels import channel_dimensions
 from scalify_hlo.analysis.products import MatrixProduct
-from scalify_hlo.analysis.update import find_update
+from scalify_hlo.analysis.update import find_update, trains
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.marks import ScaledTensor, mark_tensors
 from scalify_hlo.engine.selection import argument_names, argument_shapes, attributes_of
@@ -167,7 +167,7 @@ class Calibration:
         """Whether the program is a training step: what it measures of gradients is not the same in each step."""
         with self.original.context:
             main = public_function(self.original)
-            return find_update(self.original, ir.StringAttr(main.attributes["sym_name"]).value).trains
+            return trains(self.original, ir.StringAttr(main.attributes["sym_name"]).value)
 
     @functools.cached_property
     def _rewritten(self) -> "_Rewritten":

@@ -20,7 +20,7 @@ power is looked at: it is x that is to be measured.
 import math
 from collections.abc import Container, Mapping, Sequence
 
-from scalify_hlo.analysis.calls import CALLS, CallGraph, defining_op, terminator
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
@@ -109,7 +109,7 @@ class SizeErrors:
         return [known.get(operand, _NONE) for operand in terminator(block).operands]
 
     def _set(self, known: dict[ir.Value, _Degrees], value: ir.Value, degrees: _Degrees) -> None:
-        if self.powers and value in self.powers:
+        if value in self.powers:
             degrees = _NONE
         known[value] = degrees
         if degrees:
@@ -123,7 +123,7 @@ class SizeErrors:
 
     def _operation(self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]) -> list[_Degrees]:
         name = op.name
-        callee = self._graph.callee_body(op) if name in CALLS else None
+        callee = self._graph.callee_body(op)
         if callee is not None:
             return self._block(callee, operands)
         if name == "stablehlo.while":
@@ -135,8 +135,7 @@ class SizeErrors:
             for operand in operands:
                 self._note_power(operand)
             self._measure(op, operands, known)
-        one = self._one(op, name, operands)
-        return [one if len(one) <= _MOST_SOURCES else self._compact(one)] * len(op.results)
+        return [self._compact(self._one(op, operands))] * len(op.results)
 
     def _measure(self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]) -> None:
         """Take operands of a contraction to be measured until its result has no more errors than are borne."""
@@ -173,7 +172,8 @@ class SizeErrors:
             for init, same, result in zip(inits, unchanged, results, strict=True)
         ]
 
-    def _one(self, op: ir.Operation, name: str, operands: list[_Degrees]) -> _Degrees:
+    def _one(self, op: ir.Operation, operands: list[_Degrees]) -> _Degrees:
+        name = op.name
         if name in _BOUNDED or name.startswith("chlo.erf") or not operands:
             return _NONE
         if name == "stablehlo.clamp" and all(_number(op.operands[i]) is not None for i in (0, 2)):

@@ -81,27 +81,19 @@ def test_in_one_of_some_steps():
 
 def test_parameters_between_moments_are_measured_together():
     """Groups were told apart by the hash of a terminator, which each moment before them had changed."""
-    state = {f"{kind}{i}": np.float32(RNG.standard_normal(64)) for i in range(3) for kind in ("p", "r")}
 
-    def descend(state, x):
+    def step(r0, p0, r1, p1, r2, p2, x):
         def loss(parameters):
-            return jnp.mean((jnp.tanh(x[:, :64] * parameters["p0"]) * parameters["p1"] + parameters["p2"]) ** 2)
+            return jnp.mean((jnp.tanh(x[:, :64] * parameters[0]) * parameters[1] + parameters[2]) ** 2)
 
-        parameters = {name: value for name, value in state.items() if name.startswith("p")}
-        new = {}
-        for name, gradient in jax.grad(loss)(parameters).items():
-            average = "r" + name[1:]
-            new[average] = 0.9 * state[average] + 0.1 * gradient
-            new[name] = state[name] - 1e-2 * new[average]
+        new = []
+        for average, parameter, gradient in zip((r0, r1, r2), (p0, p1, p2), jax.grad(loss)((p0, p1, p2)), strict=True):
+            average = 0.9 * average + 0.1 * gradient
+            new += [average, parameter - 1e-2 * average]
         return new
 
-    interleaved = [f"{kind}{i}" for i in range(3) for kind in ("r", "p")]
-
-    def step_of(*arguments):
-        new = descend(dict(zip(interleaved, arguments, strict=False)), arguments[-1])
-        return tuple(new[name] for name in interleaved)
-
-    exported = jax.export.export(jax.jit(step_of))(*(state[name] for name in interleaved), INPUTS)
+    state = np.float32(RNG.standard_normal((6, 64)))
+    exported = jax.export.export(jax.jit(step))(*state, INPUTS)
     module = as_module(exported.mlir_module())
     StateRescale().apply(module, [])
     assert str(module).count("stablehlo.concatenate") == 1
