@@ -33,6 +33,7 @@ _OF_VALUES = {
     "scalify.role": _TEXT,
     "scalify.scale_element": _NUMBER,
     "scalify.scale_shape": _NUMBERS,
+    "scalify.stored": _TEXT,
     "tf.aliasing_output": _NUMBER,
 }
 # Of arguments: the number of a result.

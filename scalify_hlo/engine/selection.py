@@ -22,6 +22,9 @@ SCALES = "scales"
 SCALE_ELEMENT = "scalify.scale_element"
 # The name of an argument or result, in text without locations.
 NAME = "scalify.name"
+# Of an argument or result of a step in f32: the element type that the caller has decided to store it in.
+STORED = "scalify.stored"
+STORABLE = ("f32", "f16", "bf16")
 # Of an argument that stands for a constant, from scalify-lift-weights to scalify-embed-weights: its value.
 LIFTED = "scalify.value"
 # Of a matrix that is handed over as its transpose.

@@ -15,7 +15,7 @@ import jax
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.devices import same_on_every_device
-from scalify_hlo.engine.selection import attributes_of, role_of
+from scalify_hlo.engine.selection import STORED, attributes_of, role_of
 from scalify_hlo.engine.signature import public_function, scaled_argument
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
@@ -32,6 +32,9 @@ from scalify_hlo.precision import PrecisionPolicy
 _SCALED_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ",
                  "f8E4M3B11FNUZ")  # fmt: skip
 
+# What a precision stores floats in, by NumPy's names.
+_STORED_TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+
 _log = logging.getLogger("scalify_hlo")
 
 
@@ -44,7 +47,7 @@ class Interface:
     scale_shapes: for each result that is a pair, the shape of its scale; () for all if empty.
     names: for each input, its name in messages and locations.
     precision: what the jaxpr, written in f32, is computed and stored in; None where it says so itself.
-    result_types: for each result, its element type in that precision; empty without one.
+    input_types, result_types: for each input and result, its element type in that precision; empty without one.
     places: (input, result) of state, of inputs that a result has the place of in the trees of the function.
     """
 
@@ -54,6 +57,7 @@ class Interface:
     function: str
     scale_shapes: tuple[tuple[int, ...], ...] = ()
     precision: PrecisionPolicy | None = None
+    input_types: tuple[str, ...] = ()
     result_types: tuple[str, ...] = ()
     places: tuple[tuple[int, int], ...] = ()
 
@@ -207,22 +211,36 @@ def _module_of(
 def set_scaled(
     module: Any, interface: Interface, shapes: Sequence[Any], everywhere: Sequence[bool] | None = None
 ) -> None:
-    """Mark the last arguments of @main as scaled, with the shapes of their scales, and as state.
+    """Mark the last arguments of @main as scaled, with the shapes of their scales, and as state of decided types.
 
     everywhere: which of the scales are the same on all devices of per-device code.
     """
     main = public_function(module)
     count = len(main.regions[0].blocks[0].arguments)
     leading = [ir.DictAttr.get({})] * (count - len(interface.inputs))
-    tokens = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results) - len(interface.results)
+    results = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
+    tokens = results - len(interface.results)
     places = {argument: tokens + result for argument, result in interface.places}
     attributes = [
-        ir.DictAttr.get(scaled_argument(shape, places.get(i), everywhere=same) if is_pair else {})
-        for i, (is_pair, shape, same) in enumerate(
-            zip(interface.inputs, shapes, everywhere or [False] * len(interface.inputs), strict=True)
+        ir.DictAttr.get(stored | (scaled_argument(shape, places.get(i), everywhere=same) if is_pair else {}))
+        for i, (is_pair, shape, same, stored) in enumerate(
+            zip(
+                interface.inputs, shapes, everywhere or [False] * len(interface.inputs),
+                _stored(interface.input_types, len(interface.inputs)), strict=True,
+            )
         )
-    ]
+    ]  # fmt: skip
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([*leading, *attributes])
+    given = attributes_of(main, "res_attrs", results)
+    stored_results = [*[{}] * tokens, *_stored(interface.result_types, len(interface.results))]
+    merged = [ir.DictAttr.get(own | stored) for own, stored in zip(given, stored_results, strict=True)]
+    main.attributes["res_attrs"] = ir.ArrayAttr.get(merged)
+
+
+def _stored(types: Sequence[str], count: int) -> list[dict[str, ir.Attribute]]:
+    """For each of `count` inputs or results, the attribute that tells the type it is stored in, if that is decided."""
+    elements = [_STORED_TYPES.get(name, "") for name in types] or [""] * count
+    return [{STORED: ir.StringAttr.get(element)} if element else {} for element in elements]
 
 
 def shapes_of_scales(avals: Sequence[Any], scaled: Sequence[bool]) -> list[tuple[int, ...]]:

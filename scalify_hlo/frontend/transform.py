@@ -378,6 +378,7 @@ def _prepared(
         names=traced.input_names,
         function=_name(fun),
         precision=precision,
+        input_types=tuple(input_types),
         result_types=tuple(result_types),
         places=traced.places,
     )

@@ -12,8 +12,8 @@ from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import UpdateRegion, find_update
 from scalify_hlo.analysis.weights import find_weights
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import LIFTED, attributes_of, is_rewritten
-from scalify_hlo.engine.signature import argument_names, public_function
+from scalify_hlo.engine.selection import LIFTED, STORABLE, STORED, argument_names, attributes_of, is_rewritten
+from scalify_hlo.engine.signature import public_function, set_attributes
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.globs import matches
 from scalify_hlo.module.carriers import before_carriers, fold_layouts, layouts_folded
@@ -174,11 +174,13 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
     """Set the types of the public function's arguments, body and results."""
     body = main.regions[0].blocks[0]
     learnt = state.parameters | state.moments | state.weights | state.state.keys()
+    stored = _take_stored(main, "arg_attrs", len(body.arguments))
+    stored_results = _take_stored(main, "res_attrs", len(terminator(body).operands))
     for i, argument in enumerate(body.arguments):
         info = tensor_info(argument.type)
         if info.element != WIDE:
             continue
-        element = _state_type(i, state, chosen) if info.rank else WIDE
+        element = stored.get(i) or (_state_type(i, state, chosen) if info.rank else WIDE)
         if element != WIDE:
             argument.set_type(with_element(argument.type, element))
         # One number a row, as targets have.
@@ -191,6 +193,7 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
     retyper.exact.state.update(own, state.gradients)
     last = retyper.block(body)
     elements = {result: _state_type(i, state, chosen) for i, result in state.state.items()}
+    elements |= {i: element for i, element in stored_results.items() if i in elements or element != WIDE}
     for i, value in enumerate(last.operands):
         held = retyper.held.get(value)
         if held is not None:
@@ -198,6 +201,19 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
             last.operands[i] = convert(held.raw, element) if i in elements else held.read(element)
     set_signature(body, last)
     _stamp(main, state)
+
+
+def _take_stored(main: ir.Operation, kind: str, count: int) -> dict[int, str]:
+    """The types that the caller has decided to store arguments or results in; their attributes are taken away."""
+    attributes = attributes_of(main, kind, count)
+    found = {i: own.pop(STORED) for i, own in enumerate(attributes) if STORED in own}
+    known = {str(ir.StringAttr.get(element)): element for element in STORABLE}
+    for attribute in found.values():
+        if str(attribute) not in known:
+            raise ScalifyError(f"{Cast.name}: {STORED} is {attribute}, not one of {', '.join(known)}")
+    if found:
+        set_attributes(main, kind, attributes)
+    return {i: known[str(attribute)] for i, attribute in found.items()}
 
 
 def _state_type(argument: int, state: UpdateRegion, chosen: PrecisionPolicy) -> str:

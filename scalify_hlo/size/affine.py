@@ -136,7 +136,11 @@ class AffineForms:
         return None if coefficient is None else [(coefficient, (x, y)[first])]
 
     def scalar(self, value: ir.Value) -> Polynomial | None:
-        """A tensor whose elements are all one number, as that number; None for any other."""
+        """A tensor whose elements are all one number, as that number; None for any other.
+
+        Of tensors of one element, which is always so, None too if it is computed of tensors: it is a gradient as well
+        as it is a number, and g^2 is no multiple of g.
+        """
         known = self.number(value)
         if known is not None:
             return Polynomial.constant(known)
@@ -146,7 +150,9 @@ class AffineForms:
         if op is None:
             return None
         if op.name in ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape"):
-            return self.scalar(op.operands[0])
+            one = op.operands[0]
+            is_own = tensor_info(value.type).size == 1 and _is_of_tensors(one)
+            return None if is_own else self.scalar(one)
         return None
 
     def _of_rank_0(self, value: ir.Value, depth: int = 6) -> Polynomial:
@@ -224,6 +230,12 @@ def _is_bounded_source(value: ir.Value, form: Form) -> bool:
     if op is None or op.name != "stablehlo.clamp" or len(form) != 1:
         return False
     return isinstance(next(iter(form)), ir.OpResult)
+
+
+def _is_of_tensors(value: ir.Value) -> bool:
+    """Whether the operation that gives a number takes tensors of rank 1 and more."""
+    op = defining_op(value)
+    return op is not None and any(tensor_info(operand.type).rank for operand in op.operands)
 
 
 def _inverse(x: Polynomial) -> Polynomial:

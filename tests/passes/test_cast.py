@@ -228,6 +228,19 @@ def test_gradients_summed_over_iterations_are_summed_in_f32() -> None:
     )
 
 
+def test_types_that_the_caller_has_decided_are_kept() -> None:
+    """What the pass finds itself is not asked for them: the caller has found it in another form of the program."""
+    state = 'tensor<8xf32> {scalify.stored = "%s"}'
+    body = """  %two = stablehlo.constant dense<2.0> : tensor<8xf32>
+  %y = stablehlo.multiply %x, %two : tensor<8xf32>
+  %z = stablehlo.tanh %y : tensor<8xf32>
+  return %y, %z : tensor<8xf32>, tensor<8xf32>"""
+    text, _ = cast(main(f"%x: {state % 'f16'}", body, f"{state % 'bf16'}, tensor<8xf32>"))
+    assert [spec.element_type for spec in signature(text).arguments] == ["f16"]
+    assert [spec.element_type for spec in signature(text).results] == ["bf16", "f32"]
+    assert "scalify.stored" not in text
+
+
 def test_operations_can_be_kept_in_f32_by_name() -> None:
     plain, _ = cast(train_step_text())
     kept, _ = cast(train_step_text(), Cast(keep=("*log_softmax*",)))

@@ -107,6 +107,36 @@ def test_state_that_rounding_would_spoil_is_stored_in_f32(step: Any, wide: set[s
     assert {name for name, leaf in stored.items() if leaf.data.ndim and leaf.data.dtype == np.float32} == wide
 
 
+def test_a_bias_of_one_number_is_a_tensor_like_others() -> None:
+    """g * g was a multiple of g where one number fills g, so that E[g^2] - E[g]^2 of one number was no difference.
+
+    The rewritten program took it for one all the same, and its results had other types than it was called with.
+    """
+
+    def step(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+        def loss_of(w: jax.Array, b: jax.Array) -> jax.Array:
+            return jnp.mean(jnp.square(jnp.tanh(x @ w + b) - 1))
+
+        loss, gradients = jax.value_and_grad(loss_of, (0, 1))(state["w"], state["b"])
+        new: _Tree = {}
+        for name, g in zip(("w", "b"), gradients, strict=True):
+            m, v = 0.9 * state["m" + name] + 0.1 * g, 0.9 * state["v" + name] + 0.1 * g * g
+            new |= {"m" + name: m, "v" + name: v, name: state[name] - 1e-2 * g / jnp.sqrt(v - m * m + 1e-3)}
+        return new, loss
+
+    w = np.random.default_rng(0).standard_normal((16, 1)).astype(np.float32)
+    expected = {name: w if name == "w" else np.zeros((16, 1)[name[-1] == "b" :], np.float32) for name in
+                ("w", "b", "mw", "vw", "mb", "vb")}  # fmt: skip
+    x = np.random.default_rng(1).standard_normal((8, 16)).astype(np.float32)
+    scaled = sc.scalify(step, precision="fp8-fp16-state")
+    state = scaled.stored(sc.as_scaled_array(expected), sc.as_scaled_array(x))[0]
+    assert {name for name, leaf in state.items() if leaf.data.dtype == np.float32} == {"mw", "vw", "mb", "vb"}
+    for _ in range(3):
+        state, loss = jax.jit(scaled, compiler_options=_OPTIONS)(state, sc.as_scaled_array(x))
+        expected, wanted = step(expected, x)
+    np.testing.assert_allclose(np.asarray(sc.asarray(loss)), wanted, rtol=5e-3)
+
+
 def test_a_name_that_is_given_decides() -> None:
     x = sc.as_scaled_array(np.ones((4, 16), np.float32))
     scaled = sc.scalify(_slow_average, precision="fp8-fp16-state moment-names=*'m'*")
