@@ -7,12 +7,14 @@
 For each row of `experiments.recipes`: time of a step (median), tokens per second, memory of the compiled program,
 kernels and FP8 GEMMs in the optimised HLO, and time to compile. Then products alone, one matrix size of the model in
 each type.
-Needs nothing but jax, numpy and click. Writes a JSON with versions and device after each row.
+Needs nothing but jax, numpy and click. Writes a JSON with versions and device after each row. `--keep=DIR` leaves each
+row's optimised HLO there and a profile of three steps, which say where the time goes.
 
 f32 products use TF32 on NVIDIA GPUs unless --f32-products=highest.
 """
 
 import dataclasses
+import gzip
 import pathlib
 import statistics
 import time
@@ -26,8 +28,9 @@ from scalify_hlo.tools.command_line import flags_of
 
 import scalify_hlo
 from benchmarks.records import RESULTS, environment, write_json
+from experiments.layers import MixedLayers
 from experiments.models import ModelName, Size
-from experiments.recipes import RECIPES, first_state, train_step
+from experiments.recipes import RECIPES, Recipe, first_state, train_step
 from scalify_hlo.execution.xla import count_cost
 
 # (size, sequences in a batch). 168m is the paper's model at its 32,768 tokens a step.
@@ -36,7 +39,15 @@ PRESETS: dict[str, tuple[Size, int]] = {
     "168m": (Size(8, 1024, 16, 4, 1024, 50304), 32),
     "1b": (Size(2, 2048, 32, 8, 2048, 32000), 8),
 }
-ROWS = ("f32", "bf16", "compiler-1", "compiler-3", "compiler-4", "fp8-current")
+# Of experiments/recipes.py, and the first two under `scalify` with their types unchanged: what rewriting alone costs.
+ALL_ROWS = RECIPES | {
+    "rewritten-f32": Recipe("f32, rewritten", scaled=True),
+    "rewritten-bf16": Recipe("bf16 mixed precision, rewritten", MixedLayers, scaled=True),
+}
+ROWS = (
+    "f32", "rewritten-f32", "bf16", "rewritten-bf16", "compiler-1", "compiler-2", "compiler-3", "compiler-4",
+    "fp8-current",
+)  # fmt: skip
 _FP8_CALL = "__cublas$lt$matmul$f8"
 
 
@@ -47,7 +58,7 @@ class Settings:
     model: ModelName = "gpt2"
     # The model's size: the paper's, two blocks as wide as a 1B model's, or one that runs anywhere.
     preset: Literal["168m", "1b", "tiny"] = "168m"
-    # Rows of experiments/recipes.py.
+    # Rows of experiments/recipes.py, and `rewritten-f32` and `rewritten-bf16`.
     rows: tuple[str, ...] = ROWS
     # Sequences in a batch; 0: the preset's.
     batch: int = 0
@@ -59,6 +70,8 @@ class Settings:
     f32_products: Literal["default", "highest"] = "default"
     # Time products alone, too.
     products: bool = True
+    # A folder for optimised HLO and profiles; none if empty.
+    keep: str = ""
 
 
 def compiler_options(settings: Settings) -> dict[str, Any]:
@@ -71,7 +84,7 @@ def compiler_options(settings: Settings) -> dict[str, Any]:
 
 def measure_row(settings: Settings, row: str) -> dict[str, Any]:
     """One row of the table."""
-    recipe, (size, batch) = RECIPES[row], PRESETS[settings.preset]
+    recipe, (size, batch) = ALL_ROWS[row], PRESETS[settings.preset]
     batch = settings.batch or batch
     step: Any = train_step(settings.model, size, recipe)
     if recipe.scaled:
@@ -97,6 +110,14 @@ def measure_row(settings: Settings, row: str) -> dict[str, Any]:
         if i >= 2:
             seconds.append(time.perf_counter() - begin)
     text = compiled.as_text()
+    if settings.keep:
+        folder = pathlib.Path(settings.keep) / row
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "optimised.hlo.gz").write_bytes(gzip.compress(text.encode()))
+        with jax.profiler.trace(folder):
+            for _ in range(3):
+                state, loss = compiled(state, tokens, rate)
+            jax.block_until_ready((state, loss))
     cost = count_cost(text)
     median = statistics.median(seconds)
     return {
@@ -170,7 +191,7 @@ def table(record: dict[str, Any]) -> str:
     for row, found in record["rows"].items():
         speedup = f"{base / found['step_seconds']:.2f}x" if base else "-"
         cells = [
-            RECIPES[row].title, f"{1e3 * found['step_seconds']:.2f}", f"{found['tokens_per_second']:,.0f}", speedup,
+            ALL_ROWS[row].title, f"{1e3 * found['step_seconds']:.2f}", f"{found['tokens_per_second']:,.0f}", speedup,
             f"{found['memory']['temp'] / 2**20:.0f}", f"{found['state_bytes'] / 2**20:.0f}", str(found["kernels"]),
             str(found["fp8_gemms"]), f"{found['losses'][-1]:.3f}",
         ]  # fmt: skip
@@ -188,9 +209,9 @@ def table(record: dict[str, Any]) -> str:
 @flags_of(Settings, "settings")
 @click.option("--out", type=click.Path(path_type=pathlib.Path), help="[default: benchmarks/results/gpu_MODEL_PRESET]")
 def main(settings: Settings, out: pathlib.Path | None) -> None:
-    unknown = [row for row in settings.rows if row not in RECIPES]
+    unknown = [row for row in settings.rows if row not in ALL_ROWS]
     if unknown:
-        raise click.BadParameter(f"unknown row '{unknown[0]}'; known are {', '.join(RECIPES)}", param_hint="--rows")
+        raise click.BadParameter(f"unknown row '{unknown[0]}'; known are {', '.join(ALL_ROWS)}", param_hint="--rows")
     out = out or RESULTS / f"gpu_{settings.model}_{settings.preset}.json"
     device = jax.devices()[0]
     record: dict[str, Any] = {
