@@ -8,6 +8,7 @@ section 3.1: no-op outside the transform).
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.functions import call_signature
+from scalify_hlo.engine.selection import SATURATES
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.registry import MARKERS, marker, rule
@@ -23,6 +24,7 @@ from .control_flow import call_specialised
 _HOMOGENEOUS = {"chlo.top_k", "mhlo.topk"}
 _CUSTOM_SCALE = "scalify.custom_scale."
 _SCALED_RULE = "scalify.scaled_rule"
+_LARGEST_F16 = 65504.0
 
 
 @rule("composite", family="structural", law="a marker: see docs; else f(s x) by the decomposition f",
@@ -64,7 +66,12 @@ def set_scaling(r: OpRewrite) -> None:
         scale = Scale(exponent) if exponent is not None else r.emit.as_scale(r.emit.convert(value, "f32"))
     else:
         scale = r.emit.as_scale(r.emit.convert(value, "f32"))
-    r.result(scale, UNIT, data=r.bring(x, scale), indifferent=x.indifferent)
+    data = r.bring(x, scale)
+    own = r.op.attributes.get("composite_attributes")
+    if own is not None and SATURATES in own and tensor_info(data.type).element == "f16":
+        least, most = (r.emit.splat(data, number) for number in (-_LARGEST_F16, _LARGEST_F16))
+        data = r.emit.op("clamp", data.type, least, data, most)
+    r.result(scale, UNIT, data=data, indifferent=x.indifferent)
     r.erase()
 
 

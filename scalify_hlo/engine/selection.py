@@ -25,6 +25,8 @@ NAME = "scalify.name"
 # Of an argument or result of a step in f32: the element type that the caller has decided to store it in.
 STORED = "scalify.stored"
 STORABLE = ("f32", "f16", "bf16")
+# Of a marker `set_scaling` (unit): data beyond f16 become its largest number, for the scale fits most of them only.
+SATURATES = "scalify.saturates"
 # Of an argument that stands for a constant, from scalify-lift-weights to scalify-embed-weights: its value.
 LIFTED = "scalify.value"
 # Of a matrix that is handed over as its transpose.

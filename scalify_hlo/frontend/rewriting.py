@@ -25,6 +25,7 @@ from scalify_hlo.module.manual import GROUPS, replica_groups
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.cpu_scales import CPUScales
 from scalify_hlo.passes.fp8_results import FP8Results
+from scalify_hlo.passes.narrow_results import NarrowResults
 from scalify_hlo.passes.widen_dots import WidenDots
 from scalify_hlo.precision import PrecisionPolicy
 
@@ -108,6 +109,7 @@ def rewritten_module(
         CPUScales(calls=devices_of(ctx) == 1).apply(module, [])
     elif devices_of(ctx) == 1:
         FP8Results().apply(module, [])
+        NarrowResults().apply(module, [])
     return module
 
 
@@ -135,7 +137,7 @@ def sum_parts(module: Any, interface: Interface, shardings: Sequence[Any]) -> No
     )  # fmt: skip
     told: list[Diagnostic] = []
     for each in passes_for_devices(interface.precision):
-        if not isinstance(each, FP8Results):  # the module does not say that it is partitioned
+        if not isinstance(each, FP8Results | NarrowResults):  # the module does not say that it is partitioned
             each.apply(module, told)
     if given is None:
         del main.attributes["arg_attrs"]

@@ -15,6 +15,7 @@ from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
+from scalify_hlo.passes.narrow_results import NarrowResults
 from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.pack_scales import PackScales
 from scalify_hlo.passes.partial_sums import PartialSums
@@ -40,6 +41,7 @@ __all__ = [
     "Instrument",
     "LiftWeights",
     "NarrowGathers",
+    "NarrowResults",
     "NormalForm",
     "PackScales",
     "PartialSums",
@@ -70,6 +72,7 @@ PASSES: dict[str, type[Pass]] = {
         PartialSums,
         BlockDots,
         FP8Results,
+        NarrowResults,
         Samples,
         HoldSums,
         PackScales,

@@ -18,6 +18,7 @@ Only in training steps, on one device: parts that devices sum are summed in f32,
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, only_reader, walk
@@ -51,7 +52,7 @@ class FP8Results(Pass):
             return  # no backward pass
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             taken: set[tuple[ir.Value, int]] = set()
-            count = sum(_narrowed(op, taken) for op in products)
+            count = sum(narrowed(op, lambda *product: _split(*product, taken)) for op in products)
             if count:
                 erase_dead(module)
         if count:
@@ -63,10 +64,10 @@ def _is_fp8(op: ir.Operation) -> bool:
     return tensor_info(op.results[0].type).element == "f32" and all(name.startswith("f8") for name in operands)
 
 
-def _narrowed(op: ir.Operation, taken: set[tuple[ir.Value, int]]) -> bool:
+def narrowed(op: ir.Operation, split: Callable[[ir.Operation, int, str], tuple[int, int] | None]) -> bool:
     """Give one product the type that its result is rounded to; whether it was done.
 
-    taken: operands, as they were rounded, and log2 of the factors that they have in products.
+    split: what of a power of two each operand of a product takes, whose result has a type; None where they cannot.
     """
     value, exponent = op.results[0], 0
     reader = only_reader(value)
@@ -81,7 +82,7 @@ def _narrowed(op: ir.Operation, taken: set[tuple[ir.Value, int]]) -> bool:
     target = next(iter(rounded)) if len(rounded) == 1 else ""
     if target not in ("f16", "bf16"):
         return False
-    exponents = _split(op, exponent, target, taken)
+    exponents = split(op, exponent, target)
     if exponents is None:
         return False
     with ir.InsertionPoint(op), op.location:
@@ -105,7 +106,10 @@ def _narrowed(op: ir.Operation, taken: set[tuple[ir.Value, int]]) -> bool:
 
 
 def _split(op: ir.Operation, exponent: int, wide: str, taken: set[tuple[ir.Value, int]]) -> tuple[int, int] | None:
-    """What of a power of two each operand takes, as few of them as can be; None where they cannot bear it."""
+    """What of a power of two each operand takes, as few of them as can be; None where they cannot bear it.
+
+    taken: operands, as they were rounded, and log2 of the factors that they have in products.
+    """
     roots = [unmoved(operand) for operand in op.operands]
     first, second = (_exact_powers(tensor_info(operand.type).element, wide) for operand in op.operands)
     splits = ((i, exponent - i) for i in range(first[0], first[1] + 1) if second[0] <= exponent - i <= second[1])

@@ -43,15 +43,17 @@ def power_of_two(x: ir.Value) -> ir.Value:
     return emit.op("select", x.type, usable, power, emit.splat(x.type, 1.0))
 
 
-def marker(module: ir.Module, name: str, operands: list[ir.Value], results: list[ir.Type]) -> list[ir.Value]:
-    """A marker composite; without scales its meaning is the identity (and a scale of 1)."""
+def marker(
+    module: ir.Module, name: str, operands: list[ir.Value], results: list[ir.Type], **attributes: ir.Attribute
+) -> list[ir.Value]:
+    """A marker composite, with attributes; without scales its meaning is the identity (and a scale of 1)."""
     symbol = _decomposition(module, name, [value.type for value in operands], results)
-    attributes = {
+    own = {
         "name": ir.StringAttr.get(name),
         "decomposition": ir.FlatSymbolRefAttr.get(symbol),
-        "composite_attributes": ir.DictAttr.get({}),
+        "composite_attributes": ir.DictAttr.get(attributes),
     }
-    return list(ir.Operation.create("stablehlo.composite", results, operands, attributes).results)
+    return list(ir.Operation.create("stablehlo.composite", results, operands, own).results)
 
 
 def _decomposition(module: ir.Module, name: str, arguments: list[ir.Type], results: list[ir.Type]) -> str:

@@ -16,6 +16,7 @@ from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
+from scalify_hlo.passes.narrow_results import NarrowResults
 from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.option_text import parse_options
 from scalify_hlo.passes.pack_scales import PackScales
@@ -88,12 +89,14 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
         NarrowGathers(gathers=chosen.gathers, parameters="" if gathers == "f32" else gathers),
         PartialSums(reductions=chosen.reductions, gradients=gradients),
     )
+    narrow = (NarrowResults(),) if chosen.compute == "f16" else ()
     if not chosen.fp8_products:
-        return (*passes, Samples(), HoldSums())
+        return (*passes, *narrow, Samples(), HoldSums())
     return (
         *passes,
         *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()),
         FP8Results(),
+        *narrow,
         Samples(),
         HoldSums(),
     )

@@ -3,7 +3,8 @@
 # slice(f(x, y)) = f(slice(x), slice(y)), f elementwise
 
 A statistic of a new state decides the scale that it is stored at. Computed from the state, it makes one kernel write
-the state in f32 and another one read it, multiply it and round it, where some hundred elements are asked for.
+the state in f32 and another one read it, multiply it and round it, where some hundred elements are asked for. So it is
+with large gradients whose root mean square is asked for (`sample_of_rows`).
 """
 
 import dataclasses
@@ -21,6 +22,11 @@ from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.types import tensor_info
 
+# Of tensors with fewer elements all rows are measured: they take some microseconds on a GPU.
+_LARGE = 2**24
+# One of so many rows is measured, and of so few rows all.
+_ROW_STRIDES = range(32, 7, -1)
+_FEWEST_ROWS = 1024
 # How many times fewer elements a sample has at least: half a tensor is read no faster than it is.
 _FEWER = 4
 _BROADCAST = "stablehlo.broadcast_in_dim"
@@ -41,6 +47,29 @@ class Samples(Pass):
             slices = [op for op in walk(module.operation) if op.name == "stablehlo.slice"]
             if sum(_sample_sources(op) for op in slices):
                 erase_dead(module)
+
+
+def sample_of_rows(x: ir.Value) -> ir.Value:
+    """Evenly spread rows of a large tensor, the first and the last among them; any other tensor as it is.
+
+    Rows are those of the last dimension but one: tokens, queries. Others may be masked, but seldom all of them.
+    """
+    info = tensor_info(x.type)
+    if info.rank < 2 or not info.is_static or info.size < _LARGE:
+        return x
+    shape = list(info.shape)
+    rows = shape[-2]
+    strides = [n for n in _ROW_STRIDES if (rows - 1) % n == 0]
+    count = rows // strides[0] + 1 if strides else rows
+    if not strides or info.size // (rows * shape[-1]) * count < _FEWEST_ROWS:
+        return x
+    shape[-2] = count
+    array = ir.DenseI64ArrayAttr.get
+    return emit.op(
+        "slice", emit.tensor_type(tuple(shape), info.element), x,
+        start_indices=array([0] * info.rank), limit_indices=array(list(info.shape)),
+        strides=array([1] * (info.rank - 2) + [strides[0], 1]),
+    )  # fmt: skip
 
 
 def _sample_sources(op: ir.Operation) -> bool:

@@ -13,15 +13,18 @@ import pytest
 import scalify_hlo
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.engine.selection import SATURATES
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes import samples
 from scalify_hlo.passes.auto_rescale import AutoRescale
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify
-from scalify_hlo.rewrite import scalify_in_place
+from scalify_hlo.rewrite import rewrite_module, scalify_in_place
 from tests.training_programs import Style, forward_text, train_step_text
 
 EVERYWHERE = AutoRescale(places=("branches", "logits", "gradients"))
@@ -143,6 +146,71 @@ def test_there_is_room_for_tails_where_the_backward_pass_is_to_be_in_f16(
     cast, _ = rescale(train_step_text(), AutoRescale(places=places, compute="f16"))
     assert "scalify.set_scaling" in own and not sixteen.search(own)
     assert bool(sixteen.search(cast)) is headroom
+
+
+def test_a_large_gradient_is_measured_by_some_of_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "_LARGE", 0)
+    monkeypatch.setattr(samples, "_FEWEST_ROWS", 0)
+    monkeypatch.setattr(samples, "_ROW_STRIDES", range(8, 1, -1))
+    places = ("scores", "logits", "branches")
+    text, _ = rescale(train_step_text(), AutoRescale(places=places, compute="f16"))
+    measured = re.findall(r"stablehlo.slice .*:\d+\].* : \(tensor<(\S+)xf32>\)", text)
+    assert measured and text.count(SATURATES) == len(measured) < text.count('"scalify.set_scaling"')
+    # In f32 nothing is beyond the type.
+    assert SATURATES not in rescale(train_step_text(), AutoRescale(places=places))[0]
+
+
+@pytest.mark.parametrize(("rows", "first", "last"), [(1024, 0, 1023), (197, 0, 196), (2048, 0, 2047)])
+def test_the_first_and_the_last_row_are_measured(rows: int, first: int, last: int) -> None:
+    """Losses of one token, a classifier's first or a decoder's last, have gradients there only."""
+    sampled = _sampled_rows(rows)
+    assert sampled is not None
+    start, limit, stride = sampled
+    found = list(range(start, limit, stride))
+    assert found[0] == first and found[-1] == last and 8 <= stride <= 32
+
+
+def test_all_rows_are_measured_where_they_are_few_or_none_divides_them() -> None:
+    assert _sampled_rows(128) is None  # 127 is a prime number
+    assert _sampled_rows(1024, others=1) is None
+    assert _sampled_rows(1024, width=4) is None
+
+
+def _sampled_rows(rows: int, others: int = 512, width: int = 1024) -> tuple[int, int, int] | None:
+    """(start, limit, stride) of the rows of a tensor<others x rows x width> that are measured; None: all."""
+    with make_context():
+        module = ir.Module.parse(f"func.func @main(%x: tensor<{others}x{rows}x{width}xf32>) {{ return }}")
+        block = module.body.operations[0].regions[0].blocks[0]
+        with ir.InsertionPoint(block.operations[0]), ir.Location.unknown():
+            sample = samples.sample_of_rows(block.arguments[0])
+        if sample == block.arguments[0]:
+            return None
+        ends = ("start_indices", "limit_indices", "strides")
+        start, limit, stride = (list(ir.DenseI64ArrayAttr(sample.owner.attributes[name])) for name in ends)
+        assert (start[0], limit[0], stride[0], start[2], limit[2], stride[2]) == (0, others, 1, 0, width, 1)
+        return start[1], limit[1], stride[1]
+
+
+@pytest.mark.parametrize("largest", [1.0, 2.0**30, np.nan])
+def test_what_a_sample_does_not_show_saturates(largest: float) -> None:
+    """Rows that are measured are small, and another has an element that is beyond f16 at their scale."""
+    text = """func.func @main(%x: tensor<4x4xf32>, %s: tensor<f32>) -> tensor<4x4xf16> {
+  %0 = stablehlo.convert %x : (tensor<4x4xf32>) -> tensor<4x4xf16>
+  %1 = stablehlo.composite "scalify.set_scaling" %0, %s {composite_attributes = {scalify.saturates},
+    decomposition = @identity} : (tensor<4x4xf16>, tensor<f32>) -> tensor<4x4xf16>
+  return %1 : tensor<4x4xf16>
+}
+func.func private @identity(%x: tensor<4x4xf16>, %s: tensor<f32>) -> tensor<4x4xf16> {
+  return %x : tensor<4x4xf16>
+}"""
+    x = np.full((4, 4), 2.0**-6, np.float32)
+    x[2, 3] = largest
+    rewritten = rewrite_module(text, ScalifyOptions(args="0"))
+    # x is given as (data, scale), s as a number: the scale that x is brought to.
+    data, scale = interpret(rewritten, [x, np.float32(1), np.float32(2.0**-4)])
+    assert scale == 2.0**-4
+    expected = np.where(np.isnan(x), x, np.minimum(x * 2.0**4, 65504))
+    np.testing.assert_array_equal(data.astype(np.float32), expected)
 
 
 def test_the_presets_leave_it() -> None:

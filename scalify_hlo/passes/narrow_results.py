@@ -1,0 +1,67 @@
+"""`scalify-narrow-results`: products of f16 that are rounded to f16 next give that type themselves.
+
+# round(2^-k (x . y)) = round((2^-k x) . y)
+
+A product that is asked for f32 writes f32, and what comes next reads it, multiplies and rounds: of the logits and the
+scores of attention, the largest values of a step, most of the bytes that it moves. As in `scalify-fp8-results` the
+factor goes to an operand, for f16 may not hold x . y (promise P3): to the smaller one, and only if the result is not
+smaller still, as in a product of activations for a weight's gradient. Libraries sum in f32 whatever the result's type.
+
+Numbers of f16 times 2^-k are exact but for what becomes subnormal, which is off by 2^-25 at most. Of data near 1 that
+is 2^(k - 25) of their size, less than the rounding of the result while k is small.
+
+On one device: parts that devices sum are summed in f32, or as `scalify-partial-sums` chooses.
+"""
+
+import dataclasses
+from typing import ClassVar
+
+from scalify_hlo.analysis.calls import walk
+from scalify_hlo.bindings import ir
+from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.carriers import layouts_folded
+from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.manual import is_partitioned
+from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.fp8_results import narrowed
+from scalify_hlo.types import tensor_info
+
+_PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot"})
+# log2 of the smallest factor: an operand near 1 is off by 2^-17 of its size, f16 rounds to 2^-11.
+_LEAST = -8
+
+
+@dataclasses.dataclass(frozen=True)
+class NarrowResults(Pass):
+    """Let products of f16 on one device give f16 themselves where they are rounded to it."""
+
+    name: ClassVar[str] = "scalify-narrow-results"
+
+    def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
+        """Rewrites products in place."""
+        if is_partitioned(module):
+            return
+        products = [op for op in walk(module.operation) if op.name in _PRODUCTS and _is_f16(op)]
+        if not products:
+            return
+        with module.context, ir.Location.unknown(module.context), layouts_folded(module):
+            count = sum(narrowed(op, _split) for op in products)
+            if count:
+                erase_dead(module)
+        if count:
+            remarks.append(Diagnostic(f"{self.name}: {count} products give their rounded results", "", "remark"))
+
+
+def _is_f16(op: ir.Operation) -> bool:
+    elements = [tensor_info(operand.type).element for operand in op.operands]
+    return elements == ["f16", "f16"] and tensor_info(op.results[0].type).element == "f32"
+
+
+def _split(op: ir.Operation, exponent: int, target: str) -> tuple[int, int] | None:
+    """log2 of the factors of both operands; None where the smaller one cannot take it, or had better not."""
+    lhs, rhs, result = (tensor_info(value.type) for value in (*op.operands, op.results[0]))
+    if target != "f16" or not _LEAST <= exponent <= 0 or not lhs.is_static or not rhs.is_static:
+        return None
+    if exponent and min(lhs.size, rhs.size) > result.size:
+        return None
+    return (exponent, 0) if lhs.size <= rhs.size else (0, exponent)
