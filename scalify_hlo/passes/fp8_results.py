@@ -17,6 +17,7 @@ Only in training steps, on one device: parts that devices sum are summed in f32,
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from typing import ClassVar
@@ -52,7 +53,7 @@ class FP8Results(Pass):
             return  # no backward pass
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             taken: set[tuple[ir.Value, int]] = set()
-            count = sum(narrowed(op, lambda *product: _split(*product, taken)) for op in products)
+            count = sum(narrowed(op, functools.partial(_split, taken=taken)) for op in products)
             if count:
                 erase_dead(module)
         if count:

@@ -10,14 +10,17 @@ smaller still, as in a product of activations for a weight's gradient. Libraries
 Numbers of f16 times 2^-k are exact but for what becomes subnormal, which is off by 2^-25 at most. Of data near 1 that
 is 2^(k - 25) of their size, less than the rounding of the result while k is small.
 
-On one device: parts that devices sum are summed in f32, or as `scalify-partial-sums` chooses.
+Only in training steps, unless asked for, and on one device: served weights are read as they are stored, and parts that
+devices sum are summed in f32, or as `scalify-partial-sums` chooses.
 """
 
 import dataclasses
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.update import trains
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
@@ -33,16 +36,19 @@ _LEAST = -8
 
 @dataclasses.dataclass(frozen=True)
 class NarrowResults(Pass):
-    """Let products of f16 on one device give f16 themselves where they are rounded to it."""
+    """Let products of f16 of a training step on one device give f16 themselves where they are rounded to it."""
 
     name: ClassVar[str] = "scalify-narrow-results"
+
+    # In programs without a backward pass, too.
+    serving: bool = False
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Rewrites products in place."""
         if is_partitioned(module):
             return
         products = [op for op in walk(module.operation) if op.name in _PRODUCTS and _is_f16(op)]
-        if not products:
+        if not products or not (self.serving or _trains(module)):
             return
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             count = sum(narrowed(op, _split) for op in products)
@@ -50,6 +56,10 @@ class NarrowResults(Pass):
                 erase_dead(module)
         if count:
             remarks.append(Diagnostic(f"{self.name}: {count} products give their rounded results", "", "remark"))
+
+
+def _trains(module: ir.Module) -> bool:
+    return trains(module, ir.StringAttr(public_function(module).attributes["sym_name"]).value)
 
 
 def _is_f16(op: ir.Operation) -> bool:

@@ -33,10 +33,10 @@ def product(
 }}"""
 
 
-def narrowed(text: str) -> str:
+def narrowed(text: str, serving: bool = True) -> str:
     with make_context():
         module = ir.Module.parse(text)
-        Pipeline((NarrowResults(),)).run(module, [])
+        Pipeline((NarrowResults(serving=serving),)).run(module, [])
         return str(module)
 
 
@@ -91,6 +91,10 @@ def test_the_smaller_operand_takes_the_factor() -> None:
 )
 def test_products_that_are_left_alone(text: str) -> None:
     assert re.search(r"dot_general.*-> tensor<\d+x\d+xf32>", narrowed(text))
+
+
+def test_programs_that_do_not_train_are_left_alone_unless_asked() -> None:
+    assert "xf32>" in narrowed(product(2.0**-4), serving=False)
 
 
 @pytest.mark.parametrize("precision", ["fp16", "fp8"])

@@ -1,5 +1,5 @@
 // A product of f16 that is rounded next gives f16: round(2^-3 (x . y)) = round((2^-3 x) . y).
-// RUN: scalify-opt %s --scalify-narrow-results | FileCheck %s
+// RUN: scalify-opt %s --scalify-narrow-results=serving=true | FileCheck %s
 
 // CHECK-LABEL: func.func @scores(
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<8x64xf16>, %[[K:[^:]*]]: tensor<64x128xf16>
