@@ -1,17 +1,12 @@
-"""Scales in few kernels: results of one reduction, or elements of one vector.
+"""Scales in few kernels: results of reductions, and elements of vectors.
 
 A GPU launches a kernel for each result of rank 0 that it computes, and another for each that is a copy: a hundred of
 them in a step with a hundred tensors of state, which compute one number each; XLA:CPU compiles each of them. What has
 several results in XLA is a reduction of several operands: of each scale beside minus infinity the larger one, which is
 the same number whatever its sign, from one kernel for all, into which XLA fuses what they are computed from.
 
-That is for as many as XLA fuses. More would be two kernels or more, which a vector of any length is: one that fills it,
-and one that takes it apart again, for XLA:GPU makes one kernel of unrelated elementwise operations that only leave the
-program, if none reads an argument (xla/service/gpu/transforms/horizontal_loop_fusion.cc). So each is taken by its slice
-and an operation that changes nothing, clamp(-inf, scale, inf), which XLA does not know to change nothing. The barrier
-keeps XLA from seeing each slice's number through the vector: a scale does not have to exist because it is a result.
-Compiled for an H200 steps of GPT-2, Llama and ViT in f32 have one or two kernels less with the vector; in narrow types,
-where XLA fuses otherwise, from two less to two more.
+That is for as many as XLA fuses. More are put into a vector first, and the reductions read its elements. The barrier
+behind it keeps XLA from seeing each number through the vector: a scale does not have to exist because it is a result.
 
 What data are multiplied by is computed from one vector of the arguments' scales, in reductions again: each number is a
 buffer of its own, so that kernels of equal layers are equal, and compiled once. A slice of a vector XLA puts into the
@@ -58,17 +53,12 @@ def packed(scales: Sequence[ir.Value]) -> list[ir.Value]:
     """The same f32 numbers of rank 0, results of one reduction or elements of one vector; at the insertion point.
 
     They are as they were if there are fewer than FEWEST.
-
-    # clamp(-inf, x, inf) = x
     """
     if len(scales) < FEWEST:
         return list(scales)
     if len(scales) <= _MOST:
         return reduced(scales)
-    scalar = scales[0].type
-    elements = elements_of(held(scales), range(len(scales)))
-    least, most = (splat(scalar, number) for number in (-math.inf, math.inf))
-    return [ir.Operation.create("stablehlo.clamp", [scalar], [least, element, most]).results[0] for element in elements]
+    return reduced(list(elements_of(held(scales), range(len(scales)))), _MOST_OF_VECTOR)
 
 
 def reduced(scales: Sequence[ir.Value], most: int = _MOST) -> list[ir.Value]:
@@ -108,21 +98,20 @@ def _reduced(scales: Sequence[ir.Value]) -> list[ir.Value]:
 def source_of(scale: ir.Value) -> ir.Value:
     """The number that `packed` was given, of one that it gave; any other is its own."""
     op = defining_op(scale)
-    if op is None:
+    if op is None or op.name != "stablehlo.reduce":
         return scale
-    if op.name == "stablehlo.reduce":
-        numbers = numbers_of_reduction(op)
-        return numbers[list(op.results).index(scale)] if numbers else scale
-    if op.name != "stablehlo.clamp" or not is_unbounded(op, op.operands[1]):
+    numbers = numbers_of_reduction(op)
+    if not numbers:
         return scale
-    element = defining_op(op.operands[1])
+    number = numbers[list(op.results).index(scale)]
+    element = defining_op(number)
     slice_ = defining_op(element.operands[0]) if element is not None and element.name == "stablehlo.reshape" else None
     place = None if slice_ is None else place_in_vector(slice_)
     barrier = None if slice_ is None or place is None else defining_op(slice_.operands[0])
     if barrier is None or barrier.name != "stablehlo.optimization_barrier":
-        return scale
-    numbers = numbers_of_vector(barrier)
-    return numbers[place or 0] if numbers else scale
+        return number
+    together = numbers_of_vector(barrier)
+    return together[place or 0] if together else number
 
 
 def numbers_of_reduction(reduction: ir.Operation) -> list[ir.Value]:
@@ -145,14 +134,6 @@ def _beside_infinity(operand: ir.Value) -> ir.Value | None:
     if padding is None or splat_number(padding) != -math.inf or alone is None or alone.name != "stablehlo.reshape":
         return None
     return alone.operands[0] if is_packable(alone.operands[0]) else None
-
-
-def is_unbounded(clamp: ir.Operation, operand: ir.Value) -> bool:
-    """Whether a clamp is clamp(-inf, operand, inf)."""
-    least, value, most = clamp.operands
-    bounds = [constant_behind(bound) for bound in (least, most)]
-    numbers = [None if bound is None else splat_number(bound) for bound in bounds]
-    return value == operand and numbers == [-math.inf, math.inf]
 
 
 def numbers_of_vector(barrier: ir.Operation) -> list[ir.Value]:

@@ -24,34 +24,40 @@ def move_factors_to_updates(module: ir.Module) -> None:
     for op in walk(module.operation):
         if op.name == "stablehlo.scatter":
             if _scatters_into_zeros(op):
-                _move(op, 2)
+                _move_all(op, 2)
         elif op.name == "func.call" and len(op.results) == 1:
             callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             index = None if callee is None else _linear_argument(callee)
             if index is not None:
-                _move(op, index)
+                _move_all(op, index)
 
 
-def _move(op: ir.Operation, index: int) -> None:
-    """Multiply operand `index` by the factor that the result's only user multiplies it by."""
+def _move_all(op: ir.Operation, index: int) -> None:
+    """Multiply operand `index` by all factors that the result is multiplied by, one after the other."""
+    while _move(op, index):
+        pass
+
+
+def _move(op: ir.Operation, index: int) -> bool:
+    """Multiply operand `index` by the factor that the result's only user multiplies it by; whether there is one."""
     result = op.results[0]
     users = [use.owner.operation for use in result.uses]
     update = op.operands[index]
     info = tensor_info(result.type)
     if len(users) != 1 or users[0].name not in ("stablehlo.multiply", "stablehlo.divide") or info.is_narrow:
-        return
+        return False
     user = users[0]
     factors = [operand for operand in user.operands if operand != result]
     updated = tensor_info(update.type)
     if len(factors) != 1 or (user.operands[0] != result and user.name == "stablehlo.divide"):
-        return
+        return False
     if not info.is_static or not updated.is_static or not info.is_float or updated.size >= info.size:
-        return
+        return False
     if user.operation.block != op.block:
-        return
+        return False
     factor = _scalar(factors[0])
     if factor is None:
-        return
+        return False
     with ir.InsertionPoint(user), op.location:
         shape = list(updated.shape)
         type_ = ir.RankedTensorType.get(shape, ir.RankedTensorType(result.type).element_type)
@@ -69,6 +75,7 @@ def _move(op: ir.Operation, index: int) -> None:
     op.operands[index] = scaled
     user.results[0].replace_all_uses_with(result)
     user.erase()
+    return True
 
 
 def _scalar(value: ir.Value) -> ir.Value | ir.DenseElementsAttr | None:

@@ -24,7 +24,6 @@ from scalify_hlo.emit.outlining import leaving, outline
 from scalify_hlo.emit.packed_scales import (
     FEWEST,
     FEWEST_ARGUMENTS,
-    is_unbounded,
     numbers_of_concatenation,
     numbers_of_reduction,
     numbers_of_vector,
@@ -162,8 +161,7 @@ def _apart(barrier: ir.Operation, *, together: bool) -> bool:
         results = reduced(numbers) if together and len(numbers) >= FEWEST else numbers
     for reader, place in zip(readers, places, strict=True):
         for use in list(reader.results[0].uses):
-            for element in _same(use.owner.operation.results[0]):
-                element.replace_all_uses_with(results[place or 0])
+            use.owner.operation.results[0].replace_all_uses_with(results[place or 0])
     return True
 
 
@@ -173,9 +171,3 @@ def _unreduced(reduction: ir.Operation) -> bool:
     for result, number in zip(reduction.results, found, strict=False):
         result.replace_all_uses_with(number)
     return bool(found)
-
-
-def _same(element: ir.Value) -> list[ir.Value]:
-    """An element of a vector, and what is that number itself: clamp(-inf, x, inf) = x, which only XLA:GPU needs."""
-    clamps = [use.owner.operation for use in element.uses]
-    return [*(op.results[0] for op in clamps if op.name == "stablehlo.clamp" and is_unbounded(op, element)), element]

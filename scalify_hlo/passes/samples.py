@@ -111,7 +111,7 @@ def _sampled(value: ir.Value, slice_: ir.Operation, known: dict[ir.Value, ir.Val
             pending.pop()
             continue
         op = defining_op(current)
-        inner = list(op.operands) if op is not None and _is_elementwise(op, value) else []
+        inner = list(op.operands) if op is not None and _is_elementwise(op, value) and not _adds_scattered(op) else []
         missing = [x for x in inner if x not in known and tensor_info(x.type).shape == shape]
         if missing:
             pending += missing
@@ -119,6 +119,12 @@ def _sampled(value: ir.Value, slice_: ir.Operation, known: dict[ir.Value, ir.Val
         known[current] = _one(current, op, slice_, known, copied=bool(inner))
         pending.pop()
     return known[value]
+
+
+def _adds_scattered(op: ir.Operation) -> bool:
+    """Whether an operation adds what is scattered into zeros: XLA scatters into the other term, and writes the sum."""
+    terms = [defining_op(operand) for operand in op.operands] if op.name == "stablehlo.add" else []
+    return any(term is not None and term.name == "stablehlo.scatter" for term in terms)
 
 
 def _one(

@@ -147,10 +147,11 @@ def _renamed(body: str) -> str:
 
 
 @needs_compiler
-def test_more_scales_than_one_reduction_takes_are_two_kernels() -> None:
-    """Sixty tensors of state: one that fills a vector and one that takes it apart; reductions are 81, 2 scalar."""
-    text = training_step(layers=15)
-    assert [counts(measured(each)) for each in (text, rewrite_module(text))] == [(103, 0), (82, 0)]
+@pytest.mark.parametrize(("layers", "kernels"), [(15, [(103, 0), (82, 0)]), (100, [(698, 0), (698, 8)])])
+def test_more_scales_than_one_reduction_takes_are_few_kernels(layers: int, kernels: list[tuple[int, int]]) -> None:
+    """Sixty tensors of state, and four hundred: some that fill a vector and some that take it apart."""
+    text = training_step(layers=layers)
+    assert [counts(measured(each)) for each in (text, rewrite_module(text))] == kernels
 
 
 def _stream(w: Any, x: Any) -> jax.Array:
