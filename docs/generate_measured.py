@@ -44,17 +44,26 @@ def losses() -> str:
 
 
 def costs() -> str:
-    """Kernels, bytes and compile time of the programs that were compiled for a GPU."""
+    """Kernels, bytes, memory and compile time of the programs that were compiled for a GPU: medians, and the worst."""
     record = _read("benchmarks/results/gpu_cost.json")
-    lines = ["| training step | rewritten | against | kernels | bytes | compile time |", "|:-|:-|:-|-:|-:|-:|"]
-    for program, rows in record["rows"].items():
-        for preset, base in COSTS.items():
-            if (after := rows.get(preset)) is None or (before := rows.get(base)) is None:
-                continue
-            ratios = (after[name] / before[name] for name in ("kernels", "bytes_accessed", "compile_cpu_seconds"))
-            cells = " | ".join(f"{ratio:.2f}" for ratio in ratios)
-            lines.append(f"| {program.removeprefix('zoo: ')} | `{preset}` | {base} | {cells} |")
-    text = "Compiled for an H200 without having one, ratios to the original program in f32 or cast to bf16 by hand:"
+    names = {
+        "kernels": "kernels",
+        "bytes_accessed": "bytes",
+        "temporary": "memory",
+        "compile_cpu_seconds": "compile time",
+    }
+    lines = [f"| rewritten | against | programs | {' | '.join(names.values())} |", "|:-|:-|-:|" + "-:|" * len(names)]
+    for preset, base in COSTS.items():
+        pairs = [(rows[preset], rows[base]) for rows in record["rows"].values() if preset in rows and base in rows]
+        columns = [[after[name] / before[name] for after, before in pairs if before[name]] for name in names]
+        cells = " | ".join(f"{statistics.median(column):.2f} ({max(column):.2f})" for column in columns)
+        lines.append(f"| `{preset}` | {base} | {len(pairs)} | {cells} |")
+    text = (
+        "Training steps compiled for an H200 without having one, ratios to the original program in f32 or cast to bf16 "
+    )
+    text += (
+        "by hand, medians and in brackets the worst ([all of them](docs/benchmarks.md#what-rewriting-costs-on-a-gpu)):"
+    )
     return "\n".join([*_wrapped(text), "", *lines])
 
 
