@@ -3,6 +3,7 @@
     python -m benchmarks.gpu_training                              # GPT-2 168M (paper, table 2)
     python -m benchmarks.gpu_training --model=llama --preset=1b    # blocks as wide as those of a 1B model
     python -m benchmarks.gpu_training --preset=tiny --no-products  # seconds on a CPU: that the script works
+    python -m benchmarks.gpu_training --ahead=h200 --layers=2      # compiled ahead of time, nothing is run
 
 For each row of `experiments.recipes`: time of a step (median), tokens per second, memory of the compiled program,
 kernels and FP8 GEMMs in the optimised HLO, and time to compile. Then products alone, one matrix size of the model in
@@ -15,6 +16,7 @@ f32 products use TF32 on NVIDIA GPUs unless --f32-products=highest.
 
 import dataclasses
 import gzip
+import math
 import pathlib
 import statistics
 import time
@@ -31,6 +33,8 @@ from benchmarks.records import RESULTS, environment, write_json
 from experiments.layers import MixedLayers
 from experiments.models import ModelName, Size
 from experiments.recipes import RECIPES, Recipe, first_state, train_step
+from scalify_hlo.aot.cost import measure_cost
+from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution.xla import count_cost
 
 # (size, sequences in a batch). 168m is the paper's model at its 32,768 tokens a step.
@@ -39,14 +43,36 @@ PRESETS: dict[str, tuple[Size, int]] = {
     "168m": (Size(8, 1024, 16, 4, 1024, 50304), 32),
     "1b": (Size(2, 2048, 32, 8, 2048, 32000), 8),
 }
+
+
+class NarrowLayers(MixedLayers):
+    """Mixed precision with products of bf16 into bf16, which sum in f32 all the same: their derivatives are of bf16.
+
+    The derivative of a product with an f32 result multiplies an f32 gradient, in TF32 on NVIDIA GPUs.
+    """
+
+    def product(self, x: jax.Array, weight: jax.Array) -> jax.Array:
+        return jnp.matmul(x, weight)
+
+    def head(self, x: jax.Array, weight: jax.Array) -> jax.Array:
+        return jnp.matmul(x, weight.astype(self.compute)).astype(jnp.float32)
+
+    def attention(self, query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+        scores = jnp.einsum("bthk,bshk->bhts", query, key).astype(jnp.float32) / math.sqrt(query.shape[-1])
+        visible = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+        weights = jax.nn.softmax(jnp.where(visible, scores, -jnp.inf), axis=-1).astype(self.compute)
+        return jnp.einsum("bhts,bshk->bthk", weights, value)
+
+
 # Of experiments/recipes.py, and the first two under `scalify` with their types unchanged: what rewriting alone costs.
 ALL_ROWS = RECIPES | {
     "rewritten-f32": Recipe("f32, rewritten", scaled=True),
     "rewritten-bf16": Recipe("bf16 mixed precision, rewritten", MixedLayers, scaled=True),
+    "bf16-products": Recipe("bf16 mixed precision, gradients of products in bf16", NarrowLayers),
 }
 ROWS = (
-    "f32", "rewritten-f32", "bf16", "rewritten-bf16", "compiler-1", "compiler-2", "compiler-3", "compiler-4",
-    "fp8-current",
+    "f32", "rewritten-f32", "bf16", "bf16-products", "rewritten-bf16", "compiler-1", "compiler-2", "compiler-3",
+    "compiler-4", "fp8-current",
 )  # fmt: skip
 _FP8_CALL = "__cublas$lt$matmul$f8"
 
@@ -58,10 +84,14 @@ class Settings:
     model: ModelName = "gpt2"
     # The model's size: the paper's, two blocks as wide as a 1B model's, or one that runs anywhere.
     preset: Literal["168m", "1b", "tiny"] = "168m"
-    # Rows of experiments/recipes.py, and `rewritten-f32` and `rewritten-bf16`.
+    # Rows of experiments/recipes.py, and `rewritten-f32`, `rewritten-bf16` and `bf16-products`.
     rows: tuple[str, ...] = ROWS
     # Sequences in a batch; 0: the preset's.
     batch: int = 0
+    # Layers; 0: the preset's.
+    layers: int = 0
+    # Compile for this GPU without having one, and estimate the step; needs the extra [aot].
+    ahead: Literal["", "h200", "b200", "a100"] = ""
     # Steps that are timed, after two that are not.
     steps: int = 20
     # Matrix products from cuBLASLt instead of Triton, on a GPU: only there do FP8 products with scales become GEMMs.
@@ -82,10 +112,15 @@ def compiler_options(settings: Settings) -> dict[str, Any]:
     return options
 
 
-def measure_row(settings: Settings, row: str) -> dict[str, Any]:
-    """One row of the table."""
-    recipe, (size, batch) = ALL_ROWS[row], PRESETS[settings.preset]
-    batch = settings.batch or batch
+def sizes(settings: Settings) -> tuple[Size, int]:
+    """The model's size, and sequences in a batch."""
+    size, batch = PRESETS[settings.preset]
+    return dataclasses.replace(size, layers=settings.layers or size.layers), settings.batch or batch
+
+
+def _step_of(settings: Settings, row: str) -> tuple[Any, Any, jax.Array, Any]:
+    """One step of a row, and what it is called with: state, tokens, learning rate."""
+    (size, batch), recipe = sizes(settings), ALL_ROWS[row]
     step: Any = train_step(settings.model, size, recipe)
     if recipe.scaled:
         step = scalify_hlo.scalify(step, precision=recipe.precision)
@@ -93,7 +128,30 @@ def measure_row(settings: Settings, row: str) -> dict[str, Any]:
     tokens = jnp.asarray(generator.integers(0, size.vocabulary, (batch, size.context + 1)), jnp.int32)
     rate: Any = np.float32(1e-4)
     rate = scalify_hlo.as_scaled_array(rate) if recipe.scaled else rate
-    state = first_state(settings.model, size, recipe, 0)
+    return step, first_state(settings.model, size, recipe, 0), tokens, rate
+
+
+def estimate_row(settings: Settings, row: str) -> dict[str, float]:
+    """One row of the table of what is compiled ahead of time."""
+    step, *arguments = _step_of(settings, row)
+    traced = jax.jit(step, donate_argnums=0, keep_unused=True).trace(*arguments)
+    text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    with make_context():
+        cost = measure_cost(ir.Module.parse(text), settings.ahead).cost
+    return {
+        "kernels": cost.kernels,
+        "bytes": cost.bytes_accessed,
+        "temporary": cost.memory.temporary,
+        "fp8_gemms": cost.fp8_gemms,
+        "compile_cpu_seconds": cost.compile_cpu_seconds,
+        "step_seconds": 0.0 if cost.step is None else cost.step.seconds,
+    }
+
+
+def measure_row(settings: Settings, row: str) -> dict[str, Any]:
+    """One row of the table."""
+    size, batch = sizes(settings)
+    step, state, tokens, rate = _step_of(settings, row)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(state["parameters"]) if leaf.ndim)
     start = time.perf_counter()
     lowered = jax.jit(step, donate_argnums=0, keep_unused=True).lower(state, tokens, rate)
@@ -149,8 +207,8 @@ _TYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "fp8": j
 
 def measure_products(settings: Settings) -> dict[str, Any]:
     """The product of the wide linear layer, [B T, D] x [D, 4 D], in each type: seconds and TFLOP/s."""
-    size, batch = PRESETS[settings.preset]
-    rows, inner, columns = (settings.batch or batch) * size.context, size.width, 4 * size.width
+    size, batch = sizes(settings)
+    rows, inner, columns = batch * size.context, size.width, 4 * size.width
     generator = np.random.default_rng(0)
     results: dict[str, Any] = {"shape": [rows, inner, columns]}
     for name, dtype in _TYPES.items():
@@ -179,6 +237,16 @@ def measure_products(settings: Settings) -> dict[str, Any]:
 
 
 # --- the command --------------------------------------------------------------------------------------------------
+
+
+def estimates(record: dict[str, Any]) -> str:
+    """The rows that were compiled ahead of time, as Markdown."""
+    lines = ["| row | kernels | GB | temporary, GB | FP8 GEMMs | step, ms |", "|:-|-:|-:|-:|-:|-:|"]
+    for row, found in record["rows"].items():
+        sizes = f"{found['bytes'] / 1e9:.1f} | {found['temporary'] / 1e9:.1f}"
+        cells = f"{found['kernels']} | {sizes} | {found['fp8_gemms']} | {1e3 * found['step_seconds']:.1f}"
+        lines.append(f"| {ALL_ROWS[row].title} | {cells} |")
+    return "\n".join(lines)
 
 
 def table(record: dict[str, Any]) -> str:
@@ -212,13 +280,21 @@ def main(settings: Settings, out: pathlib.Path | None) -> None:
     unknown = [row for row in settings.rows if row not in ALL_ROWS]
     if unknown:
         raise click.BadParameter(f"unknown row '{unknown[0]}'; known are {', '.join(ALL_ROWS)}", param_hint="--rows")
-    out = out or RESULTS / f"gpu_{settings.model}_{settings.preset}.json"
+    name = f"gpu_{settings.model}_{settings.preset}"
+    out = out or RESULTS / f"{name}{'-' if settings.ahead else ''}{settings.ahead}.json"
     device = jax.devices()[0]
     record: dict[str, Any] = {
         "settings": dataclasses.asdict(settings),
         "environment": environment() | {"device": device.device_kind, "platform": device.platform},
         "rows": {},
     }
+    if settings.ahead:
+        for row in settings.rows:
+            click.echo(f"{row} ...", err=True)
+            record["rows"][row] = estimate_row(settings, row)
+            write_json(out, record)
+        click.echo(f"{estimates(record)}\nwritten to {out}")
+        return
     with jax.default_matmul_precision("highest" if settings.f32_products == "highest" else "default"):
         for row in settings.rows:
             click.echo(f"{row} ...", err=True)
