@@ -15,8 +15,8 @@ f32 products use TF32 on NVIDIA GPUs unless --f32-products=highest.
 """
 
 import dataclasses
+import functools
 import gzip
-import math
 import pathlib
 import statistics
 import time
@@ -44,31 +44,13 @@ PRESETS: dict[str, tuple[Size, int]] = {
     "1b": (Size(2, 2048, 32, 8, 2048, 32000), 8),
 }
 
-
-class NarrowLayers(MixedLayers):
-    """Mixed precision with products of bf16 into bf16, which sum in f32 all the same: their derivatives are of bf16.
-
-    The derivative of a product with an f32 result multiplies an f32 gradient, in TF32 on NVIDIA GPUs.
-    """
-
-    def product(self, x: jax.Array, weight: jax.Array) -> jax.Array:
-        return jnp.matmul(x, weight)
-
-    def head(self, x: jax.Array, weight: jax.Array) -> jax.Array:
-        return jnp.matmul(x, weight.astype(self.compute)).astype(jnp.float32)
-
-    def attention(self, query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
-        scores = jnp.einsum("bthk,bshk->bhts", query, key).astype(jnp.float32) / math.sqrt(query.shape[-1])
-        visible = jnp.tril(jnp.ones(scores.shape[-2:], bool))
-        weights = jax.nn.softmax(jnp.where(visible, scores, -jnp.inf), axis=-1).astype(self.compute)
-        return jnp.einsum("bhts,bshk->bthk", weights, value)
-
-
-# Of experiments/recipes.py, and the first two under `scalify` with their types unchanged: what rewriting alone costs.
+# Of experiments/recipes.py; f32 and bf16 under `scalify` with their types unchanged, which is what rewriting alone
+# costs; and bf16 whose gradients are bf16 too: f32 ones are multiplied in TF32 on NVIDIA GPUs.
+_BF16_PRODUCTS = functools.partial(MixedLayers, results=jnp.bfloat16)
 ALL_ROWS = RECIPES | {
     "rewritten-f32": Recipe("f32, rewritten", scaled=True),
     "rewritten-bf16": Recipe("bf16 mixed precision, rewritten", MixedLayers, scaled=True),
-    "bf16-products": Recipe("bf16 mixed precision, gradients of products in bf16", NarrowLayers),
+    "bf16-products": Recipe("bf16 mixed precision, gradients of products in bf16", _BF16_PRODUCTS),
 }
 ROWS = (
     "f32", "rewritten-f32", "bf16", "bf16-products", "rewritten-bf16", "compiler-1", "compiler-2", "compiler-3",
@@ -119,7 +101,7 @@ def sizes(settings: Settings) -> tuple[Size, int]:
 
 
 def _step_of(settings: Settings, row: str) -> tuple[Any, Any, jax.Array, Any]:
-    """One step of a row, and what it is called with: state, tokens, learning rate."""
+    """One step of a row, to be compiled, and what it is called with: state, tokens, learning rate."""
     (size, batch), recipe = sizes(settings), ALL_ROWS[row]
     step: Any = train_step(settings.model, size, recipe)
     if recipe.scaled:
@@ -128,14 +110,14 @@ def _step_of(settings: Settings, row: str) -> tuple[Any, Any, jax.Array, Any]:
     tokens = jnp.asarray(generator.integers(0, size.vocabulary, (batch, size.context + 1)), jnp.int32)
     rate: Any = np.float32(1e-4)
     rate = scalify_hlo.as_scaled_array(rate) if recipe.scaled else rate
-    return step, first_state(settings.model, size, recipe, 0), tokens, rate
+    jitted = jax.jit(step, donate_argnums=0, keep_unused=True)
+    return jitted, first_state(settings.model, size, recipe, 0), tokens, rate
 
 
 def estimate_row(settings: Settings, row: str) -> dict[str, float]:
     """One row of the table of what is compiled ahead of time."""
     step, *arguments = _step_of(settings, row)
-    traced = jax.jit(step, donate_argnums=0, keep_unused=True).trace(*arguments)
-    text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    text = step.trace(*arguments).lower(lowering_platforms=("cuda",)).as_text()
     with make_context():
         cost = measure_cost(ir.Module.parse(text), settings.ahead).cost
     return {
@@ -154,7 +136,7 @@ def measure_row(settings: Settings, row: str) -> dict[str, Any]:
     step, state, tokens, rate = _step_of(settings, row)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(state["parameters"]) if leaf.ndim)
     start = time.perf_counter()
-    lowered = jax.jit(step, donate_argnums=0, keep_unused=True).lower(state, tokens, rate)
+    lowered = step.lower(state, tokens, rate)
     traced = time.perf_counter()
     compiled = lowered.compile(compiler_options(settings))
     done = time.perf_counter()
@@ -243,9 +225,11 @@ def estimates(record: dict[str, Any]) -> str:
     """The rows that were compiled ahead of time, as Markdown."""
     lines = ["| row | kernels | GB | temporary, GB | FP8 GEMMs | step, ms |", "|:-|-:|-:|-:|-:|-:|"]
     for row, found in record["rows"].items():
-        sizes = f"{found['bytes'] / 1e9:.1f} | {found['temporary'] / 1e9:.1f}"
-        cells = f"{found['kernels']} | {sizes} | {found['fp8_gemms']} | {1e3 * found['step_seconds']:.1f}"
-        lines.append(f"| {ALL_ROWS[row].title} | {cells} |")
+        cells = [
+            ALL_ROWS[row].title, str(found["kernels"]), f"{found['bytes'] / 1e9:.1f}",
+            f"{found['temporary'] / 1e9:.1f}", str(found["fp8_gemms"]), f"{1e3 * found['step_seconds']:.1f}",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -288,28 +272,21 @@ def main(settings: Settings, out: pathlib.Path | None) -> None:
         "environment": environment() | {"device": device.device_kind, "platform": device.platform},
         "rows": {},
     }
-    if settings.ahead:
-        for row in settings.rows:
-            click.echo(f"{row} ...", err=True)
-            record["rows"][row] = estimate_row(settings, row)
-            write_json(out, record)
-        click.echo(f"{estimates(record)}\nwritten to {out}")
-        return
     with jax.default_matmul_precision("highest" if settings.f32_products == "highest" else "default"):
         for row in settings.rows:
             click.echo(f"{row} ...", err=True)
             try:
-                record["rows"][row] = measure_row(settings, row)
+                record["rows"][row] = (estimate_row if settings.ahead else measure_row)(settings, row)
             except jax.errors.JaxRuntimeError as error:
                 if "RESOURCE_EXHAUSTED" not in str(error):  # out of memory: the other rows may fit
                     raise
                 click.echo(f"{row}: {str(error).splitlines()[0]}", err=True)
                 continue
             write_json(out, record)
-        if settings.products:
+        if settings.products and not settings.ahead:
             record["products"] = measure_products(settings)
             write_json(out, record)
-    click.echo(table(record))
+    click.echo((estimates if settings.ahead else table)(record))
     click.echo(f"written to {out}")
 
 

@@ -98,10 +98,14 @@ class PaperLayers(Layers):
 
 
 class MixedLayers(Layers):
-    """The usual mixed precision: f32 weights cast to `compute`; normalisation, softmax and logits in f32."""
+    """The usual mixed precision: f32 weights cast to `compute`; normalisation, softmax and logits in f32.
 
-    def __init__(self, compute: Any = jnp.bfloat16):
-        self.compute = compute
+    results: the type that products give before anything else. They sum in f32 whatever it is, but where it is f32 their
+    derivatives multiply f32 gradients.
+    """
+
+    def __init__(self, compute: Any = jnp.bfloat16, results: Any = _F32):
+        self.compute, self.results = compute, results
 
     def activation(self, x: Array) -> Array:
         return x.astype(self.compute)
@@ -112,16 +116,17 @@ class MixedLayers(Layers):
 
     def product(self, x: Array, weight: Array) -> Array:
         """x @ weight, accumulated in f32."""
-        return jnp.matmul(x, weight, preferred_element_type=_F32).astype(self.compute)
+        return jnp.matmul(x, weight, preferred_element_type=self.results).astype(self.compute)
 
     def head(self, x: Array, weight: Array) -> Array:
-        return jnp.matmul(x, weight.astype(self.compute), preferred_element_type=_F32)
+        return jnp.matmul(x, weight.astype(self.compute), preferred_element_type=self.results).astype(_F32)
 
     def norm(self, x: Array, gain: Array, bias: Array | None) -> Array:
         return super().norm(x.astype(_F32), gain, bias).astype(self.compute)
 
     def attention(self, query: Array, key: Array, value: Array) -> Array:
-        scores = jnp.einsum("bthk,bshk->bhts", query, key, preferred_element_type=_F32) / math.sqrt(query.shape[-1])
+        scores = jnp.einsum("bthk,bshk->bhts", query, key, preferred_element_type=self.results).astype(_F32)
+        scores = scores / math.sqrt(query.shape[-1])
         visible = jnp.tril(jnp.ones(scores.shape[-2:], bool))
         weights = jax.nn.softmax(jnp.where(visible, scores, -jnp.inf), axis=-1).astype(self.compute)
         return jnp.einsum("bhts,bshk->bthk", weights, value)

@@ -16,7 +16,7 @@ from scalify_hlo.rules.shapes import to_rank_0
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, Scale
 from scalify_hlo.size.moments import UNIT
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import LARGEST_F16, tensor_info
 
 from .control_flow import call_specialised
 
@@ -24,7 +24,6 @@ from .control_flow import call_specialised
 _HOMOGENEOUS = {"chlo.top_k", "mhlo.topk"}
 _CUSTOM_SCALE = "scalify.custom_scale."
 _SCALED_RULE = "scalify.scaled_rule"
-_LARGEST_F16 = 65504.0
 
 
 @rule("composite", family="structural", law="a marker: see docs; else f(s x) by the decomposition f",
@@ -69,7 +68,7 @@ def set_scaling(r: OpRewrite) -> None:
     data = r.bring(x, scale)
     own = r.op.attributes.get("composite_attributes")
     if own is not None and SATURATES in own and tensor_info(data.type).element == "f16":
-        least, most = (r.emit.splat(data, number) for number in (-_LARGEST_F16, _LARGEST_F16))
+        least, most = (r.emit.splat(data, number) for number in (-LARGEST_F16, LARGEST_F16))
         data = r.emit.op("clamp", data.type, least, data, most)
     r.result(scale, UNIT, data=data, indifferent=x.indifferent)
     r.erase()

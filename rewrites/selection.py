@@ -15,7 +15,7 @@ from scalify_hlo.rules.shapes import joined, to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import Moments
-from scalify_hlo.types import LARGEST, TensorInfo, tensor_info
+from scalify_hlo.types import LARGEST, LARGEST_F16, TensorInfo, tensor_info
 
 from .additive import bring_together, combined, constant_operand, finish_combined, relative, together
 from .nonlinear import on_values
@@ -98,7 +98,7 @@ def least_mask_scale(info: TensorInfo, number: float) -> Scale:
 def masked(emit: Emitter, like: ir.Value, scale: Scale, number: float) -> ir.Value:
     """The data of a mask, or what its type holds of it, at a scale."""
     element = tensor_info(like.type).element
-    largest = {"f16": 65504.0, **LARGEST}.get(element, 3.0e38)
+    largest = {"f16": LARGEST_F16, **LARGEST}.get(element, 3.0e38)
     if scale.is_constant:
         quotient = number * 2.0**-scale.exponent
         return emit.splat(like, max(-largest, min(largest, quotient)))

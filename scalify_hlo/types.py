@@ -28,6 +28,7 @@ FLOAT_RANGE: dict[str, tuple[int, int, int]] = {
     "f4E2M1FN": (2, 0, 1),
 }
 COMPLEX = {"complex<f32>": "f32", "complex<f64>": "f64"}
+LARGEST_F16 = 65504.0
 # Largest finite value of the types that have no infinity or do not saturate (notes on f8 conversions).
 LARGEST = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0, "f8E4M3FNUZ": 240.0, "f8E5M2FNUZ": 57344.0, "f8E4M3": 240.0,
            "f8E4M3B11FNUZ": 30.0, "f8E3M4": 15.5}  # fmt: skip

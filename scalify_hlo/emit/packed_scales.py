@@ -50,7 +50,7 @@ _FOLLOWING = _ARITHMETIC | _PREDICATES
 
 
 def packed(scales: Sequence[ir.Value]) -> list[ir.Value]:
-    """The same f32 numbers of rank 0, results of one reduction or elements of one vector; at the insertion point.
+    """The same f32 numbers of rank 0, results of reductions; at the insertion point.
 
     They are as they were if there are fewer than FEWEST.
     """
@@ -255,7 +255,7 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
                 constant.move_before(first)
         op.move_before(first)
     with ir.InsertionPoint(first), first.location:
-        few = len(read) <= 2 * _MOST_OF_VECTOR
+        few = len(read) <= 2 * _MOST_OF_VECTOR  # of a small program: one vector is fewer kernels
         numbers = list(elements_of(held(read), range(len(read)))) if few else reduced(read, _MOST_OF_VECTOR)
         for scale, number in zip(read, numbers, strict=True):
             for use in list(scale.uses):

@@ -7,14 +7,14 @@ from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.held_values import after
-from scalify_hlo.types import LARGEST, tensor_info
+from scalify_hlo.types import LARGEST, LARGEST_F16, tensor_info
 
 # Operations that only move elements: the conversion goes before them, so that all readers share one.
 _MOVEMENTS = ("stablehlo.transpose", "stablehlo.reshape")
 # The largest power of two that a tensor is multiplied by; all smaller magnitudes are as good as zero.
 _LARGEST_FACTOR = 2.0**120
 # The largest numbers of the types that are measured, as f32 (bf16's infinity is f32's).
-_LARGEST_WIDE = {"f16": 65504.0, "bf16": 2.0**127, "f32": 2.0**127}
+_LARGEST_WIDE = {"f16": LARGEST_F16, "bf16": 2.0**127, "f32": 2.0**127}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,6 +8,8 @@ with large gradients whose root mean square is asked for (`sample_of_rows`).
 """
 
 import dataclasses
+import math
+from collections.abc import Sequence
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, walk
@@ -57,18 +59,21 @@ def sample_of_rows(x: ir.Value) -> ir.Value:
     info = tensor_info(x.type)
     if info.rank < 2 or not info.is_static or info.size < _LARGE:
         return x
-    shape = list(info.shape)
-    rows = shape[-2]
-    strides = [n for n in _ROW_STRIDES if (rows - 1) % n == 0]
-    count = rows // strides[0] + 1 if strides else rows
-    if not strides or info.size // (rows * shape[-1]) * count < _FEWEST_ROWS:
+    rows, width = info.shape[-2:]
+    stride = next((n for n in _ROW_STRIDES if (rows - 1) % n == 0), None)
+    if stride is None or info.size // (rows * width) * math.ceil(rows / stride) < _FEWEST_ROWS:
         return x
-    shape[-2] = count
+    return strided(x, [1] * (info.rank - 2) + [stride, 1])
+
+
+def strided(x: ir.Value, strides: Sequence[int]) -> ir.Value:
+    """Of each dimension every so many elements, from the first on."""
+    info = tensor_info(x.type)
+    shape = [math.ceil(n / stride) for n, stride in zip(info.shape, strides, strict=True)]
     array = ir.DenseI64ArrayAttr.get
     return emit.op(
-        "slice", emit.tensor_type(tuple(shape), info.element), x,
-        start_indices=array([0] * info.rank), limit_indices=array(list(info.shape)),
-        strides=array([1] * (info.rank - 2) + [strides[0], 1]),
+        "slice", emit.tensor_type(shape, info.element), x,
+        start_indices=array([0] * info.rank), limit_indices=array(list(info.shape)), strides=array(list(strides)),
     )  # fmt: skip
 
 
@@ -122,7 +127,7 @@ def _sampled(value: ir.Value, slice_: ir.Operation, known: dict[ir.Value, ir.Val
 
 
 def _adds_scattered(op: ir.Operation) -> bool:
-    """Whether an operation adds what is scattered into zeros: XLA scatters into the other term, and writes the sum."""
+    """Whether an operation adds what is scattered: into zeros, XLA scatters into the other term instead."""
     terms = [defining_op(operand) for operand in op.operands] if op.name == "stablehlo.add" else []
     return any(term is not None and term.name == "stablehlo.scatter" for term in terms)
 

@@ -32,6 +32,7 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
 from scalify_hlo.passes.markers import magnitude, marker, power_of_two
 from scalify_hlo.passes.private_functions import merge_equal, unshare
+from scalify_hlo.passes.samples import strided
 from scalify_hlo.types import tensor_info
 
 _KINDS = ("parameters", "moments")
@@ -211,15 +212,8 @@ def _before_return(value: ir.Value, due: ir.Value) -> tuple[ir.InsertionPoint, i
 
 def _sample(x: ir.Value, most: int = _SAMPLE) -> ir.Value:
     """At most some thousand elements of a tensor, evenly spread; contiguous ones along the last dimension."""
-    info = tensor_info(x.type)
-    shape, strides = _sampled(x, most)
-    if all(stride == 1 for stride in strides):
-        return x
-    array = ir.DenseI64ArrayAttr.get
-    return emit.op(
-        "slice", emit.tensor_type(shape, info.element), x,
-        start_indices=array([0] * info.rank), limit_indices=array(list(info.shape)), strides=array(strides),
-    )  # fmt: skip
+    _, strides = _sampled(x, most)
+    return x if all(stride == 1 for stride in strides) else strided(x, strides)
 
 
 def _sampled(x: ir.Value, most: int = _SAMPLE) -> tuple[list[int], list[int]]:
