@@ -22,8 +22,8 @@ LAYERS = 5
 SHAPES = ((8, 8), (8,)) * LAYERS
 
 
-def training_step(dynamic: bool = False, layers: int = LAYERS) -> str:
-    """Momentum on a network: four tensors of state for each layer."""
+def momentum_step(dynamic: bool = False, layers: int = LAYERS) -> tuple[Any, tuple[Any, ...]]:
+    """Momentum on a network, and what it is called with: four tensors of state for each layer."""
     shapes = SHAPES[:2] * layers
 
     def loss(w: list[jax.Array], x: jax.Array) -> jax.Array:
@@ -38,7 +38,13 @@ def training_step(dynamic: bool = False, layers: int = LAYERS) -> str:
         return jax.tree.map(lambda w, m: w - 0.125 * m, w, m), m
 
     state = [np.zeros(shape, np.float32) for shape in shapes]
-    return jax.export.export(jax.jit(step))(state, state, np.zeros((4, 8), np.float32)).mlir_module()
+    return step, (state, state, np.zeros((4, 8), np.float32))
+
+
+def training_step(dynamic: bool = False, layers: int = LAYERS) -> str:
+    """The same, exported."""
+    step, arguments = momentum_step(dynamic, layers)
+    return jax.export.export(jax.jit(step))(*arguments).mlir_module()
 
 
 def run(text: str) -> list[np.ndarray]:
@@ -165,6 +171,14 @@ def test_on_xla_cpu_all_scales_are_one_kernel_and_the_numbers_stay() -> None:
     others = (training_step(), rewrite_module(training_step(), APART))
     original, apart = (xla.compile(each).cost.kernels for each in others)
     assert compiled.cost.kernels - original < (apart - original) / 3
+
+
+def test_keeping_scales_above_zero_is_no_kernel_on_xla_cpu() -> None:
+    """The front end's arguments may have scales of zero. It took a kernel for each of them."""
+    step, arguments = momentum_step(layers=30)
+    compiled = jax.jit(scalify(step)).lower(*as_scaled_array(arguments)).compile().as_text()
+    entry = compiled.split("\nENTRY")[1]
+    assert entry.count(" call(") > 1 and not re.search(r" = f32\[\] fusion\(", entry)
 
 
 def test_what_waits_for_statistics_and_only_leaves_is_a_kernel_of_its_own_on_xla_cpu() -> None:

@@ -26,9 +26,12 @@ from scalify_hlo.module.function_types import is_private, replace_terminator, re
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, collective_attributes
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.scale import ONE, SMALLEST, Scale
 from scalify_hlo.size.state import ALIASING, NEXT, PLACE
 from scalify_hlo.types import tensor_info
+
+# Of a scaled argument: zeros made of data and scale alike, as `jnp.zeros_like` makes them, have the scale 0.
+MAY_BE_ZERO = "scalify.may_be_zero"
 
 
 def public_function(module: ir.Module) -> ir.Operation:
@@ -88,7 +91,7 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
         if not scaled:
             new_attributes.append(attribute)
             continue
-        own = {k: v for k, v in attribute.items() if k not in (SCALED, SCALE_SHAPE, EVERYWHERE)}
+        own = {k: v for k, v in attribute.items() if k not in (SCALED, SCALE_SHAPE, EVERYWHERE, MAY_BE_ZERO)}
         new_attributes.append({**own, ROLE: ir.StringAttr.get("data")})
         location = ir.Location.name(f"{name}.scale") if isinstance(argument.location, ir.NameLoc) else argument.location
         value = block.add_argument(ir.RankedTensorType.get(list(shape), element), location)
@@ -97,6 +100,9 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
             rewriter.functions.everywhere.add(value)
         # f32 scales may be zero, for tensors of zeros; E8M0 has no zero.
         number = rewriter.emit.convert(value, "f32")
+        if MAY_BE_ZERO in attribute:  # 0 * x = 2^-126 * x of zeros; here, where it joins the arithmetic of scales
+            least = rewriter.emit.broadcast_to(rewriter.emit.scale_value(SMALLEST), shape)
+            number = rewriter.emit.op("maximum", number.type, number, least)
         if shape and all(n == 1 for n in shape):  # one scale, as a tensor
             number = rewriter.emit.op("reshape", rewriter.emit.scalar, number)
         symbol = rewriter.emit.as_scale(number, positive=True)  # zeros carry the smallest scale
@@ -106,11 +112,13 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
     set_attributes(function, "arg_attrs", new_attributes)
 
 
-def scaled_argument(shape: Sequence[int], place: int | None, *, everywhere: bool = False) -> dict[str, ir.Attribute]:
+def scaled_argument(
+    shape: Sequence[int], place: int | None, *, everywhere: bool = False, may_be_zero: bool = False
+) -> dict[str, ir.Attribute]:
     """The attributes by which a caller says that an argument is scaled.
 
     shape: of its scale. place: the result that has its place in the trees of the step, if one has. everywhere: its
-    scale is the same on all devices of per-device code.
+    scale is the same on all devices of per-device code. may_be_zero: its scale may be 0, in the place of the smallest.
     """
     attributes: dict[str, ir.Attribute] = {SCALED: ir.UnitAttr.get()}
     if shape:
@@ -119,6 +127,8 @@ def scaled_argument(shape: Sequence[int], place: int | None, *, everywhere: bool
         attributes[PLACE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), place)
     if everywhere:
         attributes[EVERYWHERE] = ir.UnitAttr.get()
+    if may_be_zero:
+        attributes[MAY_BE_ZERO] = ir.UnitAttr.get()
     return attributes
 
 

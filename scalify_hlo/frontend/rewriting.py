@@ -224,7 +224,9 @@ def set_scaled(
     tokens = results - len(interface.results)
     places = {argument: tokens + result for argument, result in interface.places}
     attributes = [
-        ir.DictAttr.get(stored | (scaled_argument(shape, places.get(i), everywhere=same) if is_pair else {}))
+        ir.DictAttr.get(
+            stored | (scaled_argument(shape, places.get(i), everywhere=same, may_be_zero=True) if is_pair else {})
+        )
         for i, (is_pair, shape, same, stored) in enumerate(
             zip(
                 interface.inputs, shapes, everywhere or [False] * len(interface.inputs),

@@ -23,7 +23,6 @@ from scalify_hlo.frontend.call import call_scalified
 from scalify_hlo.frontend.config import active_config
 from scalify_hlo.frontend.conversion import as_scaled_array, is_float_array
 from scalify_hlo.frontend.dependence import is_float, scaled_results, sets_scaling
-from scalify_hlo.frontend.powers_of_two import SMALLEST_SCALE
 from scalify_hlo.frontend.rewriting import Interface, shapes_of_scales
 from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
@@ -371,7 +370,7 @@ def _prepared(
     for leaf, dtype in zip(leaves, input_types[len(operands) :] or [None] * len(leaves), strict=True):
         operands.append(_stored_leaf(_data(leaf), dtype))
         if is_scaled(leaf):
-            operands.append(_scale(leaf))
+            operands.append(leaf.broadcast_scale.astype(SCALE_DTYPE))  # may be 0: see `MAY_BE_ZERO`
     interface = Interface(
         inputs=tuple(scaled),
         results=tuple(scaled_results(jaxpr, scaled)),
@@ -426,15 +425,6 @@ def _without_scales(fun: Callable[..., Any], precision: PrecisionPolicy) -> Prec
 
 def _name(fun: Callable[..., Any]) -> str:
     return getattr(fun, "__name__", type(fun).__name__)
-
-
-def _scale(leaf: ScaledArray) -> Any:
-    """The scale as the rewritten program takes it: f32, and not 0.
-
-    Zeros that a generic function has made of data and scale (`zeros_like`) carry the smallest scale, as others do: a
-    zero scale would be divided by.
-    """
-    return jnp.maximum(leaf.broadcast_scale.astype(SCALE_DTYPE), SMALLEST_SCALE)
 
 
 def _data(leaf: Any) -> Any:
