@@ -150,6 +150,10 @@ GROWING = 1.25
 # ... and how far it may be from 1 to count as equal steps.
 STEADY = 1e-3
 
+# Times the distance of neighbouring numbers at 1: a residual of numbers in a narrow type falls below such a tolerance,
+# for sums of their roundings are as large as several of them.
+TOLERANCE = 2.0**5
+
 # --- comparisons ------------------------------------------------------------------------------------------------------
 
 # Share of elements that a comparison holds for of which nothing is known.

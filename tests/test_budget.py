@@ -29,6 +29,7 @@ _PATTERNS = {
     "MOST_FACTORS": ("-*", "**"),
     "STATE_LEFT": ("*-", "-*"),
     "STATISTIC": ("*-", "-*"),
+    "TOLERANCE": ("*-", "-*"),
 }
 # A number that the constant itself becomes in the rewritten program.
 _NUMBERS = {
