@@ -32,7 +32,8 @@ from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, has, is_identity_call
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
-from scalify_hlo.passes.held_values import WIDE, Held, epsilon, is_far
+from scalify_hlo.passes.held_values import WIDE, Held, epsilon
+from scalify_hlo.passes.loop_extremes import becomes_extreme
 from scalify_hlo.passes.loop_statistics import collects_statistics, shrinks
 from scalify_hlo.passes.retyped_operations import OperationRetyper
 from scalify_hlo.recognition.expansions import Expansion
@@ -195,12 +196,13 @@ class Retyper(OperationRetyper):
         self.exact.note_whole(body)
         if self.policy.compute != WIDE:
             self.keep.update(residual_values(self.calls, op, budget.TOLERANCE * epsilon(self.policy.compute)))
+        extremes = becomes_extreme(self.calls, op, self.held)
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
         self.exact.state.update(body.arguments[i] for i in constant)
         for i, held in self._operands(op).items():
-            # A running maximum starts from a stand-in for minus infinity.
-            held = dataclasses.replace(held, extreme=held.extreme or is_far(held), versions={})
+            # A running maximum starts from a stand-in for minus infinity, and a stack of zeros takes up others.
+            held = dataclasses.replace(held, extreme=extremes[i], versions={})
             updated = self._is_updated(op, i)
             stored = WIDE if statistics[i] and not updated else self._carried_type(op, i, held)
             kept = body.arguments[i] in self.keep and not updated
