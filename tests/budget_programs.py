@@ -103,6 +103,16 @@ def _dots(count: int) -> Function:
     return function
 
 
+def _fixed_point(tolerance: float) -> Function:
+    def function(x: jax.Array) -> jax.Array:
+        def again(carried: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            return carried[1], jnp.tanh(0.5 * carried[1] + x)
+
+        return lax.while_loop(lambda z: jnp.max(abs(z[1] - z[0])) > tolerance, again, (x, 0 * x))[1]
+
+    return function
+
+
 def _chain(count: int) -> Function:
     def function(x: jax.Array, w: jax.Array) -> jax.Array:
         for _ in range(count):
@@ -332,9 +342,11 @@ def cases() -> dict[str, list[Case]]:
         ],
         "RESCALE_HEADROOM_F16": [(_MOMENTUM, rescaled)],
         "ERRORS_IN_F16": [(program(_chain(n), "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (5, 8)],
+        "ERRORS_OF_SMALL": [(program(_chain(n), "f32[3,3]", "f32[3,3]"), products_rescaled) for n in (2, 3)],
         "HIGHEST_DEGREE_IN_F16": [
             (program(lambda x, w, n=n: ((x @ w) ** n) @ w, "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (2, 3)
         ],
+        "TOLERANCE": [(program(_fixed_point(t), "f32[8,8]"), in_precision("fp16")) for t in (0.06, 0.02)],
         "MOMENTS_BELOW": [_training_step()],
         "STATE_NEAR": [_training_step()],
         "MASK_SHARE": [case(lambda x: jnp.sum((x > 0).astype(jnp.float32) * x), "f32[16384]")],

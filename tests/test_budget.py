@@ -19,6 +19,7 @@ _WITHIN_AND_BEYOND = ("-*", "*-")
 _PATTERNS = {
     "CANCELLATION": ("**", "-*"),
     "ERRORS_IN_F16": ("-*", "**"),
+    "ERRORS_OF_SMALL": ("-*", "**"),
     "FURTHEST_CONSTANT": ("-*", "**"),
     "FURTHEST_CONSTANT_SCALE": ("-*", "**"),
     "HEADROOM": ("-*", "**"),
@@ -28,6 +29,7 @@ _PATTERNS = {
     "MOST_FACTORS": ("-*", "**"),
     "STATE_LEFT": ("*-", "-*"),
     "STATISTIC": ("*-", "-*"),
+    "TOLERANCE": ("*-", "-*"),
 }
 # A number that the constant itself becomes in the rewritten program.
 _NUMBERS = {

@@ -126,6 +126,36 @@ def is_product(op: ir.Operation) -> bool:
     return op.name == "stablehlo.dot_general"
 
 
+# (J C J^T)_00 (J C J^T)_11 - (J C J^T)_01^2: of a covariance that is known to 2^-11, and may be 2^15 from its estimate
+def is_of_small_matrices(op: ir.Operation) -> bool:
+    """Whether a product, of a batch or alone, has an operand of at most 4 by 4: a rotation, a covariance.
+
+    Such products are no faster in 16 bits, neither is what reads their few numbers, and geometry multiplies several of
+    them by each other and takes differences and quotients of what comes out.
+    """
+    if op.name != "stablehlo.dot_general":
+        return False
+    contracted, *free = product_sizes(op)
+    return is_padded(contracted) and any(is_padded(size) for size in free)
+
+
+def product_sizes(op: ir.Operation) -> tuple[int, int, int]:
+    """How many elements the operands of a `dot_general` are contracted over, and how many each has free."""
+    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    lhs = {*numbers.lhs_batching_dimensions, *numbers.lhs_contracting_dimensions}
+    rhs = {*numbers.rhs_batching_dimensions, *numbers.rhs_contracting_dimensions}
+    free = [
+        extent(value, (d for d in range(tensor_info(value.type).rank) if d not in taken))
+        for value, taken in zip(op.operands, (lhs, rhs), strict=True)
+    ]
+    return extent(op.operands[0], numbers.lhs_contracting_dimensions), free[0], free[1]
+
+
+def is_padded(size: int) -> bool:
+    """Whether a product with such a size is no faster in 16 bits: XLA pads it to 8."""
+    return FASTER * size <= PADDED_WIDE
+
+
 class _Classifier:
     def __init__(self, calls: CallGraph):
         self.names = NameStacks(calls)

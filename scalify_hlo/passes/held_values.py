@@ -82,10 +82,15 @@ def fits(number: float, element: str) -> bool:
     return 2.0**low <= abs(number) <= LARGEST.get(element, 2.0**high * (2 - 2.0**-mantissa))
 
 
+def epsilon(element: str) -> float:
+    """The distance from 1 to the next number of a float type."""
+    return 2.0 ** -FLOAT_RANGE[element][2]
+
+
 # 1 - c^2 is 2e-6 of c = 1 - 1e-6, and 0 of what f16 makes of it
 def is_next_to_1(number: float | None, element: str) -> bool:
     """Whether a number is not 1 or -1, but nearer to it than the next number of a float type."""
-    return number is not None and 0 < abs(abs(number) - 1) < 2.0 ** -FLOAT_RANGE[element][2]
+    return number is not None and 0 < abs(abs(number) - 1) < epsilon(element)
 
 
 def is_far(held: Held) -> bool:

@@ -1,11 +1,11 @@
 """The type of one operation, from those that its operands are held in (see `scalify_hlo.passes.retyping`)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.analysis.exponents import Exponentials
-from scalify_hlo.analysis.products import FASTER, PADDED_WIDE, extent
+from scalify_hlo.analysis.products import is_of_small_matrices, is_padded, product_sizes
 from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import Diagnostic, describe_location
@@ -171,12 +171,12 @@ class OperationRetyper:
         compute, wide = self.policy.compute, self.policy.accumulation
         if self._is_kept(op) or self.exact.is_too_fine_for_fp8(op):
             op.attributes[kinds.KEPT] = ir.UnitAttr.get()
-        transform = self.exact.read_whole(op.results[0]) and self.exact.is_transform(op)
+        small = is_of_small_matrices(op) or _is_of_few(op, operands.values())
+        transform = not small and self.exact.read_whole(op.results[0]) and self.exact.is_transform(op)
         if len(operands) < len(op.operands) or self._is_kept(op) or transform:
             return self._pinned(op)
         if self._in_update(op):
             return self._set(op, self.policy.update, self.policy.update, operands)
-        small = _is_of_small_matrices(op)
         for i, held in operands.items():
             op.operands[i] = held.read(WIDE if small else compute)
         result = op.results[0]
@@ -271,37 +271,18 @@ def _gives_few(op: ir.Operation) -> bool:
     if op.name != "stablehlo.dot_general":
         return False
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    return not len(numbers.lhs_batching_dimensions) and _is_padded(_sizes(op)[2])
+    return not len(numbers.lhs_batching_dimensions) and is_padded(product_sizes(op)[2])
 
 
-# (J C J^T)_00 (J C J^T)_11 - (J C J^T)_01^2: of a covariance that is known to 2^-11, and may be 2^15 from its estimate
-def _is_of_small_matrices(op: ir.Operation) -> bool:
-    """Whether a product, of a batch or alone, has an operand of at most 4 by 4: a rotation, a covariance.
+def _is_of_few(op: ir.Operation, operands: Iterable[Held]) -> bool:
+    """Whether a product reads few numbers (see `Held`) that are f32, and no operand is larger, nor the result.
 
-    Such products are no faster in 16 bits, neither is what reads their few numbers, and geometry multiplies several of
-    them by each other and takes differences and quotients of what comes out.
+    The gradient of a rotation that many are multiplied by is contracted over these, and as small as it is.
     """
-    if op.name != "stablehlo.dot_general":
+    few = max((tensor_info(held.raw.type).size for held in operands if held.is_few and held.natural == WIDE), default=0)
+    if op.name != "stablehlo.dot_general" or not any(is_padded(size) for size in product_sizes(op)):
         return False
-    contracted, *free = _sizes(op)
-    return _is_padded(contracted) and any(_is_padded(size) for size in free)
-
-
-def _sizes(op: ir.Operation) -> tuple[int, int, int]:
-    """How many elements the operands of a `dot_general` are contracted over, and how many each has free."""
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    lhs = {*numbers.lhs_batching_dimensions, *numbers.lhs_contracting_dimensions}
-    rhs = {*numbers.rhs_batching_dimensions, *numbers.rhs_contracting_dimensions}
-    free = [
-        extent(value, (d for d in range(tensor_info(value.type).rank) if d not in taken))
-        for value, taken in zip(op.operands, (lhs, rhs), strict=True)
-    ]
-    return extent(op.operands[0], numbers.lhs_contracting_dimensions), free[0], free[1]
-
-
-def _is_padded(size: int) -> bool:
-    """Whether a product with such a size is no faster in 16 bits: XLA pads it to 8."""
-    return FASTER * size <= PADDED_WIDE
+    return all(tensor_info(value.type).size <= few for value in (*op.operands, *op.results))
 
 
 def _is_read_exactly(op: ir.Operation) -> bool:

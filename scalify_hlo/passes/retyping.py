@@ -10,6 +10,7 @@ values stored so. These stay in f32, or are computed in it:
 - what depends on no parameter or input: positions, tables of sines, random numbers, masks;
 - an operation with a constant outside the compute type's normal range (epsilons), and one with a scalar;
 - sums and products, which accumulate wide;
+- what a loop's residual is computed of inside of it, where the loop ends when that is below a tolerance;
 - values by which an index is chosen (argmin, top_k, argsort), whose differences count however small;
 - values in which constants that stand for minus infinity are mixed (attention masks such as -1e9), up to the
   exponential that ends them: a narrow type cannot hold both these and the rest of the tensor;
@@ -21,7 +22,9 @@ values stored so. These stay in f32, or are computed in it:
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import only_reader, terminator
+from scalify_hlo.analysis.residuals import residual_values
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.carriers import carries
@@ -29,7 +32,8 @@ from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, has, is_identity_call
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
-from scalify_hlo.passes.held_values import WIDE, Held, is_far
+from scalify_hlo.passes.held_values import WIDE, Held, epsilon
+from scalify_hlo.passes.loop_extremes import becomes_extreme
 from scalify_hlo.passes.loop_statistics import collects_statistics, shrinks
 from scalify_hlo.passes.retyped_operations import OperationRetyper
 from scalify_hlo.recognition.expansions import Expansion
@@ -190,19 +194,25 @@ class Retyper(OperationRetyper):
         handed = {*derived, *same}
         self.exact.hand_on([op.operands[i] for i in handed], [body.arguments[i] for i in handed])
         self.exact.note_whole(body)
+        if self.policy.compute != WIDE:
+            self.keep.update(residual_values(self.calls, op, budget.TOLERANCE * epsilon(self.policy.compute)))
+        extremes = becomes_extreme(self.calls, op, self.held)
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
         self.exact.state.update(body.arguments[i] for i in constant)
         for i, held in self._operands(op).items():
-            # A running maximum starts from a stand-in for minus infinity.
-            held = dataclasses.replace(held, extreme=held.extreme or is_far(held), versions={})
+            # A running maximum starts from a stand-in for minus infinity, and a stack of zeros takes up others.
+            held = dataclasses.replace(held, extreme=extremes[i], versions={})
             updated = self._is_updated(op, i)
-            element = elements[i] = WIDE if statistics[i] and not updated else self._carried_type(op, i, held)
+            stored = WIDE if statistics[i] and not updated else self._carried_type(op, i, held)
+            kept = body.arguments[i] in self.keep and not updated
+            element = elements[i] = WIDE if kept else stored
             value = self._into_update(held) if element == self.policy.update and updated else held.read(element)
             op.operands[i] = value
             for place in (op.results[i], body.arguments[i], condition.arguments[i]):
                 place.set_type(value.type)
-                natural = element if tensor_info(value.type).rank else WIDE
+                behind = place == op.results[i] and place not in self.keep
+                natural = (stored if behind else element) if tensor_info(value.type).rank else WIDE
                 self.held[place] = Held(place, natural, element, from_model=True, extreme=held.extreme, in_memory=True)
         self.block(condition)
         last = self.block(body)

@@ -18,7 +18,7 @@ power is looked at: it is x that is to be measured.
 """
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.origins import unconverted
@@ -54,17 +54,16 @@ class SizeErrors:
     def __init__(
         self,
         module: ir.Module,
-        bears: float = math.inf,
-        products: Container[ir.Operation] = (),
+        products: Mapping[ir.Operation, float] = {},
         degree: float = math.inf,
     ):
-        """products: contractions whose results are to have no more errors than `bears`: operands are measured.
+        """products: contractions whose results are to have no more errors than given: operands are measured.
 
         degree: what enters them is to have no higher power of one error: what comes with the error is measured.
         """
         self.measured: list[ir.Value] = []  # operands of `products`, in program order
         self.powers: list[ir.Value] = []  # of which high powers enter them
-        self._bears, self._degree, self._products = bears, degree, products
+        self._degree, self._products = degree, products
         self._births: dict[int, ir.Value] = {}  # source of error -> the value that it comes in with
         self._graph = CallGraph(module)
         self._most: dict[ir.Value, float] = {}
@@ -139,7 +138,7 @@ class SizeErrors:
 
     def _measure(self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]) -> None:
         """Take operands of a contraction to be measured until its result has no more errors than are borne."""
-        while self._total(_product(*operands)) + 1 > self._bears:
+        while self._total(_product(*operands)) + 1 > self._products[op]:
             side = max((0, 1), key=lambda i: self._total(operands[i]))
             if not operands[side]:
                 return

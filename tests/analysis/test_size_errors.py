@@ -79,7 +79,7 @@ def powers(function: Callable[..., Any], *shapes: jax.ShapeDtypeStruct) -> list[
     with make_context():
         module = ir.Module.parse(jax.jit(function).lower(*(shapes or (X, W))).as_text())
         products = {p.op for p in matrix_products(module)}
-        return [value.owner.operation.name for value in SizeErrors(module, math.inf, products, 2).powers]
+        return [value.owner.operation.name for value in SizeErrors(module, dict.fromkeys(products, math.inf), 2).powers]
 
 
 def spline(x: jax.Array, w: jax.Array) -> jax.Array:

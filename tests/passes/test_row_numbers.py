@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import scalify_hlo as sc
+from scalify_hlo import budget
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.passes.cast import Cast
 
@@ -136,6 +138,81 @@ def test_products_of_small_matrices_are_those_of_f32(loss: Callable[..., jax.Arr
         ratios.append(errors[-1] / _error(gradient(*map(rounded, inputs)), wanted))
     assert np.median(errors) < error
     assert np.median(ratios) < 1.5
+
+
+def _mixture(logarithms: jax.Array, means: jax.Array, x: jax.Array) -> jax.Array:
+    """Densities of Gaussians in a plane that is turned, by determinants of their covariances."""
+    turn = jnp.float32([[0.6, -0.8], [0.8, 0.6]])
+    root = turn * jnp.exp(logarithms)[:, None]
+    covariance = turn @ (root @ root.mT) @ turn.T
+    (a, b), (_, c) = jnp.moveaxis(covariance, (1, 2), (0, 1))
+    determinant = a * c - b * b
+    u, v = jnp.moveaxis(x[:, None] - means, -1, 0)
+    power = (c * u * u - 2 * b * u * v + a * v * v) / determinant
+    return -jnp.mean(jax.nn.logsumexp(-0.5 * power - 0.5 * jnp.log(determinant), 1))
+
+
+def _likelihood(logarithms: jax.Array, seen: jax.Array, x: jax.Array) -> jax.Array:
+    """Of a Kalman filter with three states and two measurements, by the inverse of innovations' covariance."""
+    moves = jnp.float32([[1, 1, 0], [0, 1, 1], [0, 0, 1]])
+
+    def step(carry: tuple[jax.Array, jax.Array], y: jax.Array) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
+        mean, covariance = carry
+        mean, covariance = moves @ mean, moves @ covariance @ moves.T + jnp.diag(jnp.exp(logarithms[0]))
+        s = seen @ covariance @ seen.T + jnp.diag(jnp.exp(logarithms[1, :2]))
+        determinant = s[0, 0] * s[1, 1] - s[0, 1] * s[1, 0]
+        inverse = jnp.stack([s[1, 1], -s[0, 1], -s[1, 0], s[0, 0]]).reshape(2, 2) / determinant
+        error = y - seen @ mean
+        gain = covariance @ seen.T @ inverse
+        return (mean + gain @ error, covariance - gain @ s @ gain.T), error @ inverse @ error + jnp.log(determinant)
+
+    def of(measured: jax.Array) -> jax.Array:
+        return jnp.mean(lax.scan(step, (jnp.zeros(3), 1e-3 * jnp.eye(3)), measured)[1])
+
+    return jnp.mean(jax.vmap(of)(x))
+
+
+FAR = np.float32(-3 + 0.1 * np.random.default_rng(1).standard_normal((24, 2)))
+SMALL = np.float32(-7 + 0.1 * np.random.default_rng(1).standard_normal((2, 3)))
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
+def test_products_of_small_matrices_far_from_their_estimates_are_measured(
+    precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products of what is e^-3 are 2^8 times smaller than estimated, and quotients by their determinants larger."""
+    gradient = jax.grad(_mixture, (0, 1))
+    inputs = FAR, 0.3 * X[:24, :2], 0.3 * X[:, 2:4]
+    wanted = gradient(*inputs)
+
+    def error() -> float:
+        return _error(sc.scalify(gradient, precision=precision)(*sc.as_scaled_array(inputs)), wanted)
+
+    assert error() < 0.01
+    monkeypatch.setattr(budget, "ERRORS_OF_SMALL", 10**6)
+    assert not np.isfinite(error())
+
+
+@pytest.mark.parametrize(
+    ("loss", "inputs"),
+    [
+        (_mixture, (FAR, 0.3 * X[:24, :2], 0.3 * X[:, 2:4])),
+        (_likelihood, (SMALL, np.float32([[1, 0, 0], [0, 1, 0.2]]), 0.03 * X[:, :, None] * np.float32([1, -1]))),
+    ],
+)
+def test_steps_by_gradients_of_small_matrices_are_those_of_f32(
+    loss: Callable[..., jax.Array], inputs: tuple[Any, Any, Any]
+) -> None:
+    """The first was NaN in `fp16`, and the second 1.7 times wrong: its gradient was 0."""
+    gradients = jax.grad(loss, (0, 1))(*inputs)
+    rates = [float(np.linalg.norm(a) / np.linalg.norm(b)) for a, b in zip(inputs[:2], gradients, strict=True)]
+
+    def step(state: tuple[jax.Array, jax.Array], x: jax.Array) -> tuple[tuple[jax.Array, ...], jax.Array]:
+        value, gradient = jax.value_and_grad(loss, (0, 1))(*state, x)
+        return tuple(a - r * b for a, b, r in zip(state, gradient, rates, strict=True)), value
+
+    found = sc.scalify(step, precision="fp16")(*sc.as_scaled_array((inputs[:2], inputs[2])))[0]
+    assert _error(found, step((inputs[0], inputs[1]), inputs[2])[0]) < 0.01
 
 
 def _error(found: Sequence[Any], wanted: Sequence[Any]) -> float:
