@@ -127,8 +127,9 @@ class Rewriter:
         self.free_choices |= free
         if self.journals:
             self.journals[-1].extend(free)
-        if self.functions.narrow and not self.paper:
-            reductions, divisors = find_range_reductions(operations), bounded_divisors(operations)
+        if self.functions.narrow:
+            reductions = find_range_reductions(operations)
+            divisors = {} if self.paper else bounded_divisors(operations)
             self.range_reductions |= reductions
             self.bounded_divisors |= divisors
             if self.journals:
