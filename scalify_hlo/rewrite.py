@@ -17,7 +17,7 @@ from scalify_hlo.emit.wide_products import widen_products
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.functions import FunctionTable
 from scalify_hlo.engine.inlining import inline_calls
-from scalify_hlo.engine.normal_form import write_as_products
+from scalify_hlo.engine.normal_form import unroll_single_iterations, write_as_products
 from scalify_hlo.engine.preconditions import check_preconditions
 from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.engine.selection import is_rewritten, select_arguments
@@ -113,6 +113,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         if not any(selection.scaled) and not table.contains_marker(function):
             return
         write_as_products(survey.squares)
+        unroll_single_iterations(survey.once)
         has_composites = to_operations(survey.chlo_functions)
         has_layouts = fold_layouts(module)
         inline_calls(module)

@@ -4,23 +4,30 @@ JAX exports StableHLO alone, and hands `scalify` CHLO besides: `jnp.square` is a
 own here. What is looked for in a program, a normalisation or an average of squares, is written in StableHLO; functions
 that legalisation writes out as polynomials (erf) are looked for in either form (scalify_hlo.recognition.expansions).
 An inner `jit`, and so each function of `jax.numpy`, is a private function, which means what its body does where it is
-called (scalify_hlo.engine.inlining).
+called (scalify_hlo.engine.inlining). So does a loop that is known to run once: its carried values take no scale that
+more iterations would need.
 """
 
 from collections.abc import Iterable
 
-from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.accumulation import iterations
+from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.inlining import inline_calls
 from scalify_hlo.module.clips import write_as_clamps
+from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.types import tensor_info
 
 SQUARE = "chlo.square"
 
 
 def to_normal_form(module: ir.Module) -> None:
-    """Write squares as products, private functions where they are called, and clips as clamps, in place."""
-    write_as_products([op for op in walk(module.operation) if op.name == SQUARE])
+    """Write squares as products, private functions where they are called, loops that run once as their bodies, and
+    clips as clamps, in place."""
+    operations = list(walk(module.operation))
+    loops = [op for op in operations if op.name == "stablehlo.while" and runs_once(op)]
+    write_as_products([op for op in operations if op.name == SQUARE])
+    unroll_single_iterations(loops)
     inline_calls(module)
     write_as_clamps(module)
 
@@ -38,3 +45,28 @@ def write_as_products(squares: Iterable[ir.Operation]) -> None:
         )  # fmt: skip
         op.results[0].replace_all_uses_with(product.results[0])
         op.erase()
+
+
+# while i < 1, from i = 0 in steps of 1: the body
+def runs_once(loop: ir.Operation) -> bool:
+    """Whether a `stablehlo.while` is known to run once. JAX makes one of a scan unrolled whole."""
+    return iterations(loop, _number) == 1
+
+
+def unroll_single_iterations(loops: Iterable[ir.Operation]) -> None:
+    """Replace loops that run once by their bodies; those outside of others first."""
+    for loop in loops:
+        body = loop.regions[1].blocks[0]
+        for argument, operand in zip(body.arguments, loop.operands, strict=True):
+            argument.replace_all_uses_with(operand)
+        end = terminator(body)
+        for op in [op.operation for op in body.operations][:-1]:
+            op.move_before(loop)
+        for result, value in zip(loop.results, list(end.operands), strict=True):
+            result.replace_all_uses_with(value)
+        loop.erase()
+
+
+def _number(value: ir.Value) -> float | None:
+    constant = constant_behind(value)
+    return None if constant is None else splat_number(constant)
