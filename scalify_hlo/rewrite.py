@@ -8,6 +8,7 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from scalify_hlo.analysis.narrow_values import mark_wide, unmark_wide
+from scalify_hlo.analysis.single_iterations import unroll_single_iterations
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.merged_factors import merge_factors
 from scalify_hlo.emit.packed_scales import gather_scales_of_arguments
@@ -17,7 +18,7 @@ from scalify_hlo.emit.wide_products import widen_products
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.functions import FunctionTable
 from scalify_hlo.engine.inlining import inline_calls
-from scalify_hlo.engine.normal_form import unroll_single_iterations, write_as_products
+from scalify_hlo.engine.normal_form import write_as_products
 from scalify_hlo.engine.preconditions import check_preconditions
 from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.engine.selection import is_rewritten, select_arguments

@@ -10,12 +10,11 @@ more iterations would need.
 
 from collections.abc import Iterable
 
-from scalify_hlo.analysis.accumulation import iterations
-from scalify_hlo.analysis.calls import terminator, walk
+from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.single_iterations import runs_once, unroll_single_iterations
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.inlining import inline_calls
 from scalify_hlo.module.clips import write_as_clamps
-from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.types import tensor_info
 
 SQUARE = "chlo.square"
@@ -45,28 +44,3 @@ def write_as_products(squares: Iterable[ir.Operation]) -> None:
         )  # fmt: skip
         op.results[0].replace_all_uses_with(product.results[0])
         op.erase()
-
-
-# while i < 1, from i = 0 in steps of 1: the body
-def runs_once(loop: ir.Operation) -> bool:
-    """Whether a `stablehlo.while` is known to run once. JAX makes one of a scan unrolled whole."""
-    return iterations(loop, _number) == 1
-
-
-def unroll_single_iterations(loops: Iterable[ir.Operation]) -> None:
-    """Replace loops that run once by their bodies; those outside of others first."""
-    for loop in loops:
-        body = loop.regions[1].blocks[0]
-        for argument, operand in zip(body.arguments, loop.operands, strict=True):
-            argument.replace_all_uses_with(operand)
-        end = terminator(body)
-        for op in [op.operation for op in body.operations][:-1]:
-            op.move_before(loop)
-        for result, value in zip(loop.results, list(end.operands), strict=True):
-            result.replace_all_uses_with(value)
-        loop.erase()
-
-
-def _number(value: ir.Value) -> float | None:
-    constant = constant_behind(value)
-    return None if constant is None else splat_number(constant)

@@ -2,8 +2,9 @@
 
 import dataclasses
 
+from scalify_hlo.analysis.single_iterations import runs_once
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.normal_form import SQUARE, runs_once
+from scalify_hlo.engine.normal_form import SQUARE
 from scalify_hlo.module.chlo_composites import COMPOSITE, is_chlo_function
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names
