@@ -12,6 +12,7 @@ from scalify_hlo.scale import ONE, SMALLEST_EXPONENT, Scale
 from scalify_hlo.size.moments import Moments, of_constant
 
 from .bounded_divisors import bounded_quotient, bounded_root
+from .free_choices import free_choice
 from .nonlinear import on_values
 
 
@@ -30,6 +31,8 @@ def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale) -> None:
 # (s x) (t y) = (s t) (x y);  (s x) 2^k = (s 2^k) x
 @rule("multiply", family="multiplicative", law="(s x)(t y) = (s t)(x y)", scale="s t", shaped=True)
 def multiply(r: OpRewrite) -> None:
+    if r.rewriter.free_choices and free_choice(r):
+        return None
     for i in (0, 1):
         number = r.splat(i) if r.inputs[i] is None else None
         if number is None:
@@ -145,6 +148,8 @@ def _leave_room(r: OpRewrite) -> None:
 # (s x) / (t y) = (s / t) (x / y)
 @rule("divide", family="multiplicative", law="(s x)/(t y) = (s/t)(x/y)", scale="s / t", shaped=True)
 def divide(r: OpRewrite) -> None:
+    if r.rewriter.free_choices and free_choice(r):
+        return None
     _leave_room(r)
     number, dividend = r.splat(1) if r.inputs[1] is None else None, r.inputs[0]
     if number is not None and dividend is not None and _keeps_constant(r, dividend, number, -1):

@@ -6,6 +6,7 @@ from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.registry import rule
 from scalify_hlo.scale import ONE
 
+from .free_choices import free_choice
 from .nonlinear import at_one_scale_in_f32
 
 
@@ -13,6 +14,8 @@ from .nonlinear import at_one_scale_in_f32
 @rule("compare", family="predicate", law="s x < s y <=> x < y", scale="none", shaped=True,
       note="unlike scales are compared on values, in f16 and f8 at one scale in f32")  # fmt: skip
 def compare(r: OpRewrite) -> None:
+    if r.rewriter.free_choices and free_choice(r):
+        return
     x, y = r.scaled(0), r.scaled(1)
     if x.indifferent or y.indifferent or x.scale == y.scale:
         r.set_operand(0, x.data)

@@ -18,6 +18,7 @@ from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import LARGEST, LARGEST_F16, TensorInfo, tensor_info
 
 from .additive import bring_together, combined, constant_operand, finish_combined, relative, together
+from .free_choices import free_choice
 from .nonlinear import on_values
 
 _LAW: Law = {"family": "selection", "law": "f(s x, t y) = m f(x s/m, y t/m)", "scale": "m = max(s, t)"}
@@ -141,6 +142,8 @@ def _is_beside(r: OpRewrite, index: int, number: float) -> bool:
 @rule("select", **_LAW, shaped=True, note="a far constant (a mask) takes the other member's scale; "
       "in narrow types far multiples of one tensor, chosen by its size: on values")  # fmt: skip
 def select(r: OpRewrite) -> None:
+    if r.rewriter.free_choices and free_choice(r):
+        return None
     if r.op.results[0] in r.rewriter.range_reductions:
         r.because("range")
         return on_values(r)

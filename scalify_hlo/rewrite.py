@@ -8,6 +8,7 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from scalify_hlo.analysis.narrow_values import mark_wide, unmark_wide
+from scalify_hlo.analysis.single_iterations import unroll_single_iterations
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.merged_factors import merge_factors
 from scalify_hlo.emit.packed_scales import gather_scales_of_arguments
@@ -113,6 +114,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         if not any(selection.scaled) and not table.contains_marker(function):
             return
         write_as_products(survey.squares)
+        unroll_single_iterations(survey.once)
         has_composites = to_operations(survey.chlo_functions)
         has_layouts = fold_layouts(module)
         inline_calls(module)

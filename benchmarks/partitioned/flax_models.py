@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from benchmarks.partitioned.models import BATCH, HEADS, HIDDEN, LENGTH, VOCABULARY, WIDTH
 from benchmarks.partitioned.named import adam_step, array, lowered, state_of
 
-_GRID = AbstractMesh((2, 4), ("data", "model"))
+_GRID = AbstractMesh((2, 4), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
 # Logical axes, and where they lie: tensor parallel beside ZeRO-3, as MaxText's default is.
 _RULES = (
     ("batch", "data"), ("embed", "data"), ("mlp", "model"), ("heads", "model"), ("vocab", None), ("activation", None),

@@ -14,7 +14,7 @@ from benchmarks.partitioned.models import BATCH, HIDDEN, LENGTH, WIDTH, decoder,
 from benchmarks.partitioned.named import DEVICES, LEARNING_RATE, Text, adam_step, array, cast, lowered, state_of
 from examples.devices import mixture_of_experts, pipeline, ring_attention, training, transformer
 
-_LINE = AbstractMesh((DEVICES,), ("d",))
+_LINE = AbstractMesh((DEVICES,), ("d",), axis_types=(AxisType.Auto,))
 
 
 def _adam(state: Any, g: Any) -> Any:
@@ -74,7 +74,7 @@ def _trunk(
     batch: P,
 ) -> Text:
     """A step of an example of `examples.devices`."""
-    mesh = AbstractMesh((DEVICES,), (axis,))
+    mesh = AbstractMesh((DEVICES,), (axis,), axis_types=(AxisType.Auto,))
     params = training.start(parameters)["params"]
     leaves = jax.tree_util.tree_map_with_path(
         lambda path, x: array(mesh, x.shape, np.float32, weights(str(path[-1].key))), params

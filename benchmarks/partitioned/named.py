@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from benchmarks.partitioned.models import COLUMNS, ROWS, Model, Place, Shape, is_shape
@@ -59,8 +59,8 @@ def _megatron(axis: str) -> Callable[[str, Shape], P]:
     return spec
 
 
-_LINE = AbstractMesh((DEVICES,), ("d",))
-_GRID = AbstractMesh((2, 4), ("d", "m"))
+_LINE = AbstractMesh((DEVICES,), ("d",), axis_types=(AxisType.Auto,))
+_GRID = AbstractMesh((2, 4), ("d", "m"), axis_types=(AxisType.Auto,) * 2)
 _ROWS = {"residual": P("d"), "hidden": P("d"), "heads": P("d")}
 STRATEGIES = {
     "data": Strategy(_LINE, _whole, P("d"), {}),

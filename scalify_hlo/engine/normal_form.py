@@ -4,12 +4,14 @@ JAX exports StableHLO alone, and hands `scalify` CHLO besides: `jnp.square` is a
 own here. What is looked for in a program, a normalisation or an average of squares, is written in StableHLO; functions
 that legalisation writes out as polynomials (erf) are looked for in either form (scalify_hlo.recognition.expansions).
 An inner `jit`, and so each function of `jax.numpy`, is a private function, which means what its body does where it is
-called (scalify_hlo.engine.inlining).
+called (scalify_hlo.engine.inlining). So does a loop that is known to run once: its carried values take no scale that
+more iterations would need.
 """
 
 from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.single_iterations import runs_once, unroll_single_iterations
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.inlining import inline_calls
 from scalify_hlo.module.clips import write_as_clamps
@@ -19,8 +21,12 @@ SQUARE = "chlo.square"
 
 
 def to_normal_form(module: ir.Module) -> None:
-    """Write squares as products, private functions where they are called, and clips as clamps, in place."""
-    write_as_products([op for op in walk(module.operation) if op.name == SQUARE])
+    """Write squares as products, private functions where they are called, loops that run once as their bodies, and
+    clips as clamps, in place."""
+    operations = list(walk(module.operation))
+    loops = [op for op in operations if op.name == "stablehlo.while" and runs_once(op)]
+    write_as_products([op for op in operations if op.name == SQUARE])
+    unroll_single_iterations(loops)
     inline_calls(module)
     write_as_clamps(module)
 

@@ -24,6 +24,7 @@ from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition import find_laws
 from scalify_hlo.recognition.expansions import Expansion, find_expansions
+from scalify_hlo.recognition.free_choices import FreeChoice, find_free_choices
 from scalify_hlo.recognition.laws import Law
 from scalify_hlo.recognition.range_reductions import find_range_reductions
 from scalify_hlo.rules.mirror import MIRRORED, mirror
@@ -70,6 +71,7 @@ class Rewriter:
         self.returned_states: dict[ir.Block, frozenset[int]] = {}  # which results of a block are new state
         self.polynomials: dict[ir.Value, PolynomialSum] = {}
         self.range_reductions: set[ir.Value] = set()
+        self.free_choices: dict[ir.Value, FreeChoice] = {}  # that a value is one of, or chosen by
         self.bounded_divisors: dict[ir.Value, Divisor] = {}
         self.journals: list[list[ir.Value]] = []
         self._rules = rules()
@@ -121,8 +123,13 @@ class Rewriter:
             self.polynomials |= polynomials
             if self.journals:
                 self.journals[-1].extend(polynomials)
-        if self.functions.narrow and not self.paper:
-            reductions, divisors = find_range_reductions(operations), bounded_divisors(operations)
+        free = {value: each for each in find_free_choices(operations) for value in each.rewritten}
+        self.free_choices |= free
+        if self.journals:
+            self.journals[-1].extend(free)
+        if self.functions.narrow:
+            reductions = find_range_reductions(operations)
+            divisors = {} if self.paper else bounded_divisors(operations)
             self.range_reductions |= reductions
             self.bounded_divisors |= divisors
             if self.journals:
@@ -208,6 +215,8 @@ class Rewriter:
                 operands[i] = found.data
         if not any(inputs):
             if not self._reached(op, name):
+                if self.free_choices:
+                    self._number(op)
                 return
         elif len(op.results) == 1 and tensor_info(op.results[0].type).is_empty and not len(op.regions):
             # Computed on data as it stands: without elements it fits every scale, and is as large as zeros, not as
@@ -309,6 +318,13 @@ class Rewriter:
             return self.captures_scaled(op) or self.functions.contains_marker(op)
         return False
 
+    def _number(self, op: ir.Operation) -> None:
+        """Numbers that scaled data choose stay as they are."""
+        for result in op.results:
+            choice = self.free_choices.get(result)
+            if choice is not None and result in choice.numbers and choice.size in self.scaled:
+                self.define(result, ScaledValue(result, ONE, UNIT))
+
     def captures_scaled(self, op: ir.Operation) -> bool:
         """Whether an operation inside the regions of `op` uses a scaled value defined outside."""
         for region in op.regions:
@@ -407,6 +423,7 @@ class Attempt:
             rewriter.state_sums.pop(value, None)
             rewriter.polynomials.pop(value, None)
             rewriter.range_reductions.discard(value)
+            rewriter.free_choices.pop(value, None)
             rewriter.bounded_divisors.pop(value, None)
             rewriter.carried.discard(value)
             rewriter.settled.discard(value)

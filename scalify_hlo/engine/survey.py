@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from scalify_hlo.analysis.single_iterations import runs_once
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.normal_form import SQUARE
 from scalify_hlo.module.chlo_composites import COMPOSITE, is_chlo_function
@@ -26,7 +27,7 @@ class Survey:
     several_devices: there is per-device code, or an operation between devices.
     squares: operations that the normal form has not (see scalify_hlo.engine.normal_form).
     minima: there is a minimum, which may be half of a clip.
-    loops: there is a loop.
+    loops: there is a loop. once: loops that the normal form has not.
     chlo_functions: composites that it has not (see scalify_hlo.module.chlo_composites).
     """
 
@@ -35,6 +36,7 @@ class Survey:
     several_devices: bool = False
     minima: bool = False
     loops: bool = False
+    once: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     squares: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     chlo_functions: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
 
@@ -59,7 +61,10 @@ class Survey:
         if name == "stablehlo.scatter":
             self.scatters = True
         elif name == "stablehlo.while":
-            self.loops = True
+            if runs_once(op):
+                self.once.append(op)
+            else:
+                self.loops = True
         elif name in _BETWEEN_DEVICES:
             self.several_devices = True
         elif name == COMPOSITE and is_chlo_function(op):

@@ -3,12 +3,11 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from scalify_hlo.analysis.accumulation import iterations
 from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.single_iterations import runs_once, unroll_single_iterations
 from scalify_hlo.bindings import ir, passmanager, sdy
 from scalify_hlo.io.serialization import to_bytecode
 from scalify_hlo.module.carriers import SHARDING
-from scalify_hlo.module.constants import constant_behind, splat_number
 from scalify_hlo.module.manual import MANUAL, mesh_sizes
 from scalify_hlo.types import tensor_info
 
@@ -65,7 +64,7 @@ def propagate(module: ir.Module) -> Propagated | None:
     copy = ir.Module.parse(to_bytecode(module), context=module.context)
     for op in marked:
         del op.attributes[_MARK]
-    _inline_single_iterations(copy)
+    unroll_single_iterations([op for op in walk(copy.operation) if op.name == _WHILE and runs_once(op)])
     _reshape_broadcasts(copy)
     try:
         passmanager.PassManager.parse("builtin.module(inline,sdy-propagation-pipeline)").run(copy.operation)
@@ -78,28 +77,6 @@ def propagate(module: ir.Module) -> Propagated | None:
             layout = Layout(tuple(map(_axes, op.operands)), tuple(map(_axes, op.results)))
             found[index] = layout if found.setdefault(index, layout) == layout else None
     return Propagated(mesh, sizes, {marked[i].results[0]: layout for i, layout in found.items() if layout is not None})
-
-
-def _inline_single_iterations(module: ir.Module) -> None:
-    """Write out loops of one iteration, as XLA has before Shardy sees them: nothing is laid out as carried there."""
-    for loop in [op for op in walk(module.operation) if op.name == _WHILE]:
-        if iterations(loop, _number) != 1:
-            continue
-        body = loop.regions[1].blocks[0]
-        *operations, last = [op.operation for op in body.operations]
-        for argument, value in zip(body.arguments, loop.operands, strict=True):
-            argument.replace_all_uses_with(value)
-        for op in operations:
-            op.move_before(loop)
-        for result, value in zip(loop.results, last.operands, strict=True):
-            result.replace_all_uses_with(value)
-        loop.erase()
-
-
-def _number(value: ir.Value) -> float | None:
-    constant = constant_behind(value)
-    number = None if constant is None else splat_number(constant)
-    return None if number is None else float(number)
 
 
 def _reshape_broadcasts(module: ir.Module) -> None:

@@ -1,6 +1,7 @@
 """Values of which a narrow type would lose what is read of them: those whose logarithm is taken, angles, divisors that
 only a guard keeps from 0 and what is divided by them, those that an index is chosen by, what lies inside a function
-that is written out, matrices that linear algebra is done on, and what is computed of the optimiser's values alone.
+that is written out, matrices that linear algebra is done on, what is brought into range, and what is computed of the
+optimiser's values alone.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from scalify_hlo.module.traits import is_linear_algebra
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.held_values import Held, fits
 from scalify_hlo.recognition.expansions import Expansion, find_expansions
+from scalify_hlo.recognition.free_choices import find_free_choices
 
 # Of these the result is as far out as a factor, a term or an element is.
 _HANDS_ON = kinds.MOVEMENT | {
@@ -39,6 +41,7 @@ class ExactValues:
         self.solved: set[ir.Value] = set()  # of which linear algebra, in f32, is done: its factors are read again by it
         self._unbounded: set[ir.Value] = set()  # quotients by such differences, which no dividend vanishes with
         self._tables: dict[ir.Value, bool] = {}  # see `is_table`
+        self.ranged: set[ir.Value] = set()  # brought into the range of f32, and the numbers that bring them
         self.noted: set[ir.Block] = set()  # whose logarithms and choices are known
         self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
 
@@ -46,6 +49,7 @@ class ExactValues:
         """Look at the operations of a block, before any of them changes."""
         self.note_whole(block)
         operations = [op.operation for op in block.operations]
+        self.ranged.update(*(choice.members | choice.pieces for choice in find_free_choices(operations)))
         for expansion in find_expansions(operations):
             self.written_out |= dict.fromkeys(expansion.members, expansion)
 
@@ -114,7 +118,7 @@ class ExactValues:
 
         It is by a function that is written out, as by the one operation that the function stands for.
         """
-        for found in (self.logged, self.angles, self.ranked, self.solved, self.quotients, self.differing):
+        for found in (self.logged, self.angles, self.ranked, self.solved, self.quotients, self.differing, self.ranged):
             if value in found:
                 return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]

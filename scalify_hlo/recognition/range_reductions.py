@@ -83,10 +83,11 @@ def _compares_size(predicate: ir.Value, source: ir.Value) -> bool:
     if isinstance(op, ir.Block) or op.name != "stablehlo.compare":
         return False
     x, y = op.operands
-    return any(_number(bound) and _has_size_of(size, source) for size, bound in ((x, y), (y, x)))
+    return any(_number(bound) and has_size_of(size, source) for size, bound in ((x, y), (y, x)))
 
 
-def _has_size_of(value: ir.Value, source: ir.Value) -> bool:
+def has_size_of(value: ir.Value, source: ir.Value) -> bool:
+    """Whether the size of a value is that of `source`, or of the largest of several tensors that it is one of."""
     pending = [value]
     for _ in range(_STEPS):
         if not pending:

@@ -10,6 +10,7 @@ from scalify_hlo.emit.narrow_products import Product
 from scalify_hlo.emit.shared_sums import Sum
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.recognition.free_choices import FreeChoice
 from scalify_hlo.recognition.laws import Law
 from scalify_hlo.rules.signatures import Signature, Specialised
 from scalify_hlo.rules.values import PlainFacts, ScaledValue
@@ -88,6 +89,7 @@ class Rewriting(Protocol):
     returned_states: dict[ir.Block, frozenset[int]]
     polynomials: dict[ir.Value, PolynomialSum]
     range_reductions: set[ir.Value]
+    free_choices: dict[ir.Value, FreeChoice]
     bounded_divisors: dict[ir.Value, Divisor]
     sums: list[Sum]
     products: list[Product]

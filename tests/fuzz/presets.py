@@ -169,6 +169,8 @@ def _rounded(cast: ir.Module, *, fp8: bool) -> ir.Module:
         for op in operations(wide):
             if _OPERANDS in op.attributes:
                 for i, operand in enumerate(list(op.operands)):
+                    if tensor_info(operand.type).is_complex:
+                        continue
                     op.operands[i] = _reduced(operand, op.attributes[_OPERANDS], ir.InsertionPoint(op))
             if _ROUNDED in op.attributes:
                 for result in op.results:

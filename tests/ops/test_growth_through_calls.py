@@ -88,6 +88,32 @@ def test_a_function_of_high_degree_that_is_not_selected(function: Callable[[Any]
         np.testing.assert_allclose(np.asarray(value), np.asarray(reference), rtol=2e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_scan_that_runs_once_is_its_body(steps: int) -> None:
+    """sici evaluates polynomials so from jax 0.12 on: carried scales were those of a loop, beyond f32."""
+
+    def polynomial(coefficients: np.ndarray, x: jax.Array) -> jax.Array:
+        def body(y: jax.Array, part: jax.Array) -> tuple[jax.Array, None]:
+            for i in range(part.size):
+                y = y * x + part[i]
+            return y, None
+
+        return jax.lax.scan(body, jnp.zeros_like(x), coefficients.reshape(steps, -1))[0]
+
+    def function(x: jax.Array) -> jax.Array:
+        return jnp.where(jnp.abs(x) > 4, polynomial(_ABOVE, 1 / (x * x)) / polynomial(_BELOW, 1 / (x * x)), x)
+
+    scale = np.float32(2.0**-9)
+    x = np.float32([0.3, 0.9, 0.1, 0.7])
+    expected = np.asarray(jax.jit(function)(x * scale))
+    pairs = sc.scalify(function)
+    if steps == 1:
+        assert "stablehlo.while" not in pairs.lower(sc.scaled_array(x, scale)).as_text()
+        np.testing.assert_allclose(np.asarray(pairs(sc.scaled_array(x, scale))), expected, rtol=2e-6)
+    else:
+        assert "stablehlo.while" in pairs.lower(sc.scaled_array(x, scale)).as_text()
+
+
 def test_a_factor_is_the_lowest_root() -> None:
     """# s^-4 t^2 = (s^2 t^-1)^-2"""
     from scalify_hlo.scale import Scale, Symbol

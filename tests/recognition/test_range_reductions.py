@@ -1,7 +1,7 @@
 """Choices between far multiples of a tensor by its own size are made on values; others keep the tensor's scale."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ import pytest
 
 import scalify_hlo as sc
 from scalify_hlo.execution.modules import as_module
+from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition.range_reductions import find_range_reductions
 
 Function = Callable[[Any], Any]
@@ -74,3 +75,15 @@ def test_hypot(exponent: int) -> None:
     found = sc.scalify(jnp.hypot)(sc.ScaledArray(x, scale), sc.ScaledArray(y, scale))
     expected = np.hypot(x.astype(np.float64), y.astype(np.float64))
     np.testing.assert_allclose(np.asarray(found.data, np.float64) * float(found.scale / scale), expected, rtol=3e-3)
+
+
+@pytest.mark.parametrize("rules", ["default", "paper"])
+def test_frexp_in_f16(rules: Literal["default", "paper"]) -> None:
+    """Of 2^23 x for subnormal f32, chosen by |x|, 2^-23 was left in the data of f16 by the paper's rules."""
+    x = np.array([0.7, -0.04, 3.0, 40.0], np.float32)
+    found = sc.scalify(
+        lambda x: jnp.frexp(jnp.maximum(x, -0.1)), precision="fp16", options=ScalifyOptions(rules=rules)
+    )(sc.as_scaled_array(x))
+    mantissa, exponent = np.frexp(np.maximum(x, -0.1))
+    np.testing.assert_array_equal(np.asarray(found[1]), exponent)
+    np.testing.assert_allclose(np.asarray(found[0]), mantissa, rtol=1e-3)

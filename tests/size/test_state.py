@@ -175,6 +175,9 @@ def test_every_spelling_of_adam_ends_with_the_same_scales(spelling, expected):
     assert _scales(_after(SPELLINGS[spelling])) == expected
 
 
+@pytest.mark.xfail(
+    jax.__version_info__ >= (0, 12), reason="a bias of zeros takes the estimate of its update, here an octave smaller"
+)
 def test_optax_ends_with_the_same_scales(expected):
     """Its own step divides the averages by 1 - b^t first, which changes no scale of theirs."""
     optimiser = optax.adam(RATE, b1=B1, b2=B2)

@@ -84,3 +84,44 @@ func.func private @decomposition(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.negate %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// A loop that runs once is its body, and so is one in it; one that runs twice stays.
+// CHECK-LABEL: func.func public @once(
+// CHECK-SAME: %[[X:[A-Za-z_0-9]+]]: tensor<4xf32>
+// CHECK: %[[DOUBLE:[A-Za-z_0-9]+]] = stablehlo.add %[[X]], %[[X]] : tensor<4xf32>
+// CHECK: %[[LOOP:[A-Za-z_0-9]+]]:2 = stablehlo.while({{.*}} = %[[DOUBLE]])
+// CHECK: return %[[LOOP]]#1 : tensor<4xf32>
+func.func public @once(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %outer:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<4xf32>
+    cond {
+      %more = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %once:2 = stablehlo.while(%j = %zero, %b = %a) : tensor<i32>, tensor<4xf32>
+        cond {
+          %more = stablehlo.compare LT, %j, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %more : tensor<i1>
+        } do {
+          %d = stablehlo.add %b, %b : tensor<4xf32>
+          %k = stablehlo.add %j, %one : tensor<i32>
+          stablehlo.return %k, %d : tensor<i32>, tensor<4xf32>
+        }
+      %twice:2 = stablehlo.while(%j = %zero, %b = %once#1) : tensor<i32>, tensor<4xf32>
+        cond {
+          %more = stablehlo.compare LT, %j, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %more : tensor<i1>
+        } do {
+          %d = stablehlo.multiply %b, %b : tensor<4xf32>
+          %k = stablehlo.add %j, %one : tensor<i32>
+          stablehlo.return %k, %d : tensor<i32>, tensor<4xf32>
+        }
+      %k = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %k, %twice#1 : tensor<i32>, tensor<4xf32>
+    }
+  return %outer#1 : tensor<4xf32>
+}
