@@ -326,6 +326,21 @@ def test_powers_of_a_wrong_estimate_stay_within_the_range_of_f16(
     assert not np.isfinite(run()).all()
 
 
+@pytest.mark.parametrize(("powers", "measured"), [((3, 3), 1), ((2, 2), 0), ((3, 1), 0), ((1, 3), 0), ((4, 3), 1)])
+def test_powers_that_cancel_in_a_quotient_are_measured(powers: tuple[int, int], measured: int) -> None:
+    """Those of degree more than 2 on both sides."""
+    x, w = np.ones((4, 16), np.float32), np.ones((16, 16), np.float32)
+
+    def function(x: Array, w: Array) -> Any:
+        h = x @ w
+        dividend, divisor = (jnp.prod(jnp.stack([h] * power), axis=0) for power in powers)
+        return (dividend / (1 + divisor)) @ w
+
+    text = jax.export.export(jax.jit(function))(x, w).mlir_module()
+    _, remarks = rescale(text, AutoRescale(places=("products",)))
+    assert sum(places(remarks).values()) == measured
+
+
 def test_transformers_have_no_product_of_many_estimates() -> None:
     for text in (train_step_text(), forward_text()):
         _, remarks = rescale(text, AutoRescale(places=("products",)))
