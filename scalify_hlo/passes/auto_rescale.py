@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
+from scalify_hlo.analysis.few_exponentials import few_exponentials
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
 from scalify_hlo.analysis.update import find_update
@@ -35,8 +36,12 @@ from scalify_hlo.passes.samples import sample_of_rows
 from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
-Place = Literal["branches", "scores", "logits", "gradients", "products", "joined"]
-_PLACES = ("branches", "scores", "logits", "gradients", "products", "joined")
+Place = Literal["branches", "scores", "logits", "gradients", "products", "joined", "numbers"]
+_PLACES = ("branches", "scores", "logits", "gradients", "products", "joined", "numbers")
+# Of the program's values, not of gradients.
+_OF_VALUES = ("products", "joined", "numbers")
+# Places of which the largest magnitude is measured, whatever the statistic.
+_BY_LARGEST = ("powers", "numbers")
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
 MEASURED, RESCALE = "scalify.measured", "rescale."
 _DESCRIPTIONS = {
@@ -45,6 +50,7 @@ _DESCRIPTIONS = {
     "logits": "gradient of the logits",
     "gradients": "gradient that enters the optimiser",
     "joined": "taken out of tensors that are joined, which have one scale",
+    "numbers": "exponential of a few numbers that tensors are multiplied by",
     "powers": "value of which high powers enter products",
     "products": "operand of a product, whose size is a product of more estimates than f16 bears",
 }
@@ -70,7 +76,8 @@ class AutoRescale(Pass):
     # enter the optimiser (for state in f16: the paper's row #4). And operands of products in the forward pass of which
     # the sizes are products of many estimates (`scalify_hlo.size.size_errors`), and what high powers of enter these, by
     # its largest magnitude, which no power of it then exceeds: normalised models have neither. And what is taken out
-    # of a vector that unlike tensors are joined to: its scale is that of the largest of them.
+    # of a vector that unlike tensors are joined to: its scale is that of the largest of them. And exponentials of few
+    # numbers, whose size does not follow from that of what they are taken of.
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
@@ -91,14 +98,14 @@ class AutoRescale(Pass):
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             unshare(module)
             found = self._find(module)
-            gradients = [place for place in self.places if place not in ("products", "joined")]
+            gradients = [place for place in self.places if place not in _OF_VALUES]
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))
             known = self._known(module, len(found))
             for i, (value, place) in enumerate(found.items()):
                 name, element = f"{RESCALE}{i}", self._element(value, place)
-                statistic = "max" if place == "powers" else self.statistic
+                statistic = "max" if place in _BY_LARGEST else self.statistic
                 sampled = place in _SAMPLED and not is_partitioned(module)
                 factor = _rescale(module, value, statistic, element, known.get(name), sampled=sampled)
                 if self.numbered:
@@ -172,6 +179,9 @@ class AutoRescale(Pass):
         if "joined" in self.places:
             for value in taken_apart(calls):
                 found.setdefault(value, "joined")
+        if "numbers" in self.places:
+            for value in few_exponentials(calls, self.compute or "f16"):
+                found.setdefault(value, "numbers")
         return {value: place for value, place in found.items() if tensor_info(value.type).is_static}
 
 

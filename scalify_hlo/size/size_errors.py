@@ -14,11 +14,12 @@ Arguments have none: they come with their scale, which for state is measured.
 
 Errors of several contractions may cancel, those of a power of one do not: generalised means of features take x^4,
 splines are cubic polynomials. What is wrong by 4 is then wrong by 2^8, and its tails more so, before any product of the
-power is looked at: it is x that is to be measured.
+power is looked at: it is x that is to be measured. Powers that cancel in a quotient, element by element
+as in p(x) / q(x), are taken all the same; of a statistic that rows are divided by, a power of a norm, sizes are known.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.origins import unconverted
@@ -64,6 +65,7 @@ class SizeErrors:
         self.measured: list[ir.Value] = []  # operands of `products`, in program order
         self.powers: list[ir.Value] = []  # of which high powers enter them
         self._degree, self._products = degree, products
+        self._read_by_products = _behind(self._products)
         self._births: dict[int, ir.Value] = {}  # source of error -> the value that it comes in with
         self._graph = CallGraph(module)
         self._most: dict[ir.Value, float] = {}
@@ -134,6 +136,8 @@ class SizeErrors:
             for operand in operands:
                 self._note_power(operand)
             self._measure(op, operands, known)
+        if name == "stablehlo.divide" and op in self._read_by_products and not _is_spread(op.operands[1]):
+            self._note_power(_cancelled(*operands))
         return [self._compact(self._one(op, operands))] * len(op.results)
 
     def _measure(self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]) -> None:
@@ -226,6 +230,16 @@ def _product(a: _Degrees, b: _Degrees) -> _Degrees:
     return {source: degree for source, degree in total.items() if abs(degree) > 1e-6}
 
 
+# (s^3 p) / (s^3 q) = p / q: of degree 0 in s, while both sides are wrong by s^3
+def _cancelled(dividend: _Degrees, divisor: _Degrees) -> _Degrees:
+    """The powers that a quotient has in common on both sides."""
+    return {
+        source: min(abs(degree), abs(divisor[source]))
+        for source, degree in dividend.items()
+        if degree * divisor.get(source, 0.0) > 0
+    }
+
+
 def _power(x: _Degrees, exponent: float) -> _Degrees:
     return {source: degree * exponent for source, degree in x.items()} if exponent else _NONE
 
@@ -234,6 +248,24 @@ def _reduced(op: ir.Operation) -> int:
     """How many elements a reduction makes one of."""
     before, after = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
     return before.size // max(after.size, 1) if before.is_static else 1
+
+
+def _behind(products: Iterable[ir.Operation]) -> set[ir.Operation]:
+    """The operations of a block that its products are computed of: an optimiser's quotients are none of them."""
+    pending, found = list(products), set[ir.Operation]()
+    while pending:
+        for operand in pending.pop().operands:
+            op = defining_op(operand)
+            if op is not None and op not in found:
+                found.add(op)
+                pending.append(op)
+    return found
+
+
+def _is_spread(value: ir.Value) -> bool:
+    """Whether a value is a number of each row, or one of all, that was spread to a tensor."""
+    op = defining_op(unconverted(value))
+    return op is not None and op.name == "stablehlo.broadcast_in_dim"
 
 
 def _is_float(value: ir.Value) -> bool:

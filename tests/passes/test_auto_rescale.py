@@ -215,9 +215,9 @@ func.func private @identity(%x: tensor<4x4xf16>, %s: tensor<f32>) -> tensor<4x4x
 
 def test_the_presets_leave_it() -> None:
     before, _ = passes_around_scalify("fp8")
-    assert before[1] == AutoRescale(places=("scores", "logits", "products", "joined"), compute="f16")
+    assert before[1] == AutoRescale(places=("scores", "logits", "products", "joined", "numbers"), compute="f16")
     before, _ = passes_around_scalify("fp16")
-    assert before[1] == AutoRescale(places=("products", "joined"), compute="f16")
+    assert before[1] == AutoRescale(places=("products", "joined", "numbers"), compute="f16")
     before, _ = passes_around_scalify("bf16 rescaling=branches")
     assert before[1] == AutoRescale(places=("branches",))
 
@@ -324,6 +324,21 @@ def test_powers_of_a_wrong_estimate_stay_within_the_range_of_f16(
     assert np.isfinite(got).all() and np.linalg.norm(got - exact) < 0.06 * np.linalg.norm(exact)
     monkeypatch.setattr(budget, "HIGHEST_DEGREE_IN_F16", 10**6)
     assert not np.isfinite(run()).all()
+
+
+@pytest.mark.parametrize(("powers", "measured"), [((3, 3), 1), ((2, 2), 0), ((3, 1), 0), ((1, 3), 0), ((4, 3), 1)])
+def test_powers_that_cancel_in_a_quotient_are_measured(powers: tuple[int, int], measured: int) -> None:
+    """Those of degree more than 2 on both sides."""
+    x, w = np.ones((4, 16), np.float32), np.ones((16, 16), np.float32)
+
+    def function(x: Array, w: Array) -> Any:
+        h = x @ w
+        dividend, divisor = (jnp.prod(jnp.stack([h] * power), axis=0) for power in powers)
+        return (dividend / (1 + divisor)) @ w
+
+    text = jax.export.export(jax.jit(function))(x, w).mlir_module()
+    _, remarks = rescale(text, AutoRescale(places=("products",)))
+    assert sum(places(remarks).values()) == measured
 
 
 def test_transformers_have_no_product_of_many_estimates() -> None:

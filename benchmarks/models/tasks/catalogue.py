@@ -84,6 +84,11 @@ TASKS: dict[str, Task] = {
     "splatting": Task("Gaussian splatting", "jax", "Adam, a rate for each kind", "gaussian_splatting"),
     "hyperbolic": Task("hyperbolic embeddings", "jax", "Riemannian descent", "hyperbolic_embeddings"),
     "eigenbasis": Task("classifier in eigenbases", "jax", "SOAP", "eigenbasis_optimiser"),
+    "meta": Task("MAML, learned rates, 2nd derivatives", "jax", "Adam, clipping by element", "meta_learning"),
+    "rational": Task("rational activations, Student's likelihood", "jax", "Adam", "rational_activations"),
+    "whitening": Task("batches whitened by Newton's iterations", "jax", "ADOPT", "whitening"),
+    "survival": Task("survival times, Cox", "jax", "AdamW", "survival"),
+    "insurance": Task("claims and ratings, Tweedie, ordinal", "jax", "Adam", "insurance", held_out=True),
     "counts": Task("counts, negative binomial", "jax", "Adam", "count_regression", held_out=True),
 }  # fmt: skip
 
