@@ -23,6 +23,8 @@ KNOWN = {
     ("composites.mlir", "fp8"): {"pair": 1},
     ("hf_llama_bf16_fwd", "fp8"): {"pair": 2},
     # A dynamic rescale of a tensor whose scale turns out to be 1.
+    ("auto-rescale-numbers.mlir", "fp16"): {"one": 1},
+    ("auto-rescale-numbers.mlir", "fp8"): {"one": 1},
     ("hf_resnet_bn_sgd_train", "fp8"): {"one": 1},
     ("hf_vit_sgd_train", "fp8"): {"one": 1},
     ("keras_cnn_adam_amsgrad_train", "fp8"): {"one": 1},
