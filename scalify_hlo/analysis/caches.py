@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.types import tensor_info
 
 MOVEMENTS = frozenset(
@@ -115,8 +115,7 @@ def is_write(op: ir.Operation) -> bool:
 
 def constant_factor(value: ir.Value) -> float | None:
     """The number that all elements of a constant are."""
-    constant = constant_behind(value)
-    number = None if constant is None else splat_number(constant)
+    number = number_behind(value)
     return number if isinstance(number, float) else None
 
 

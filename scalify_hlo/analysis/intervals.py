@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import enters_unchanged
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import constant_behind, number_behind
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
@@ -235,8 +235,7 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
 
 
 def _interval_of_constant(value: ir.Value) -> Interval | None:
-    constant = constant_behind(value)
-    number = None if constant is None else splat_number(constant)
+    number = number_behind(value)
     return None if number is None or math.isnan(number) else (float(number), float(number))
 
 

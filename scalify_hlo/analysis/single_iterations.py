@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from scalify_hlo.analysis.accumulation import iterations
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import number_behind
 
 
 # while i < 1, from i = 0 in steps of 1: the body
 def runs_once(loop: ir.Operation) -> bool:
     """Whether a `stablehlo.while` is known to run once."""
-    return iterations(loop, _number) == 1
+    return iterations(loop, number_behind) == 1
 
 
 def unroll_single_iterations(loops: Iterable[ir.Operation]) -> None:
@@ -29,8 +29,3 @@ def unroll_single_iterations(loops: Iterable[ir.Operation]) -> None:
         for result, value in zip(loop.results, list(end.operands), strict=True):
             result.replace_all_uses_with(value)
         loop.erase()
-
-
-def _number(value: ir.Value) -> float | None:
-    constant = constant_behind(value)
-    return None if constant is None else splat_number(constant)

@@ -8,7 +8,7 @@ import math
 
 from scalify_hlo.analysis.calls import defining_op, only_reader, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import constant_behind, number_behind
 from scalify_hlo.types import tensor_info
 
 _MINIMUM, _MAXIMUM, _BROADCAST = "stablehlo.minimum", "stablehlo.maximum", "stablehlo.broadcast_in_dim"
@@ -60,6 +60,5 @@ def _is_number(value: ir.Value) -> bool:
 
 def _number(value: ir.Value, unknown: float) -> float:
     """The number that all elements of a constant are."""
-    constant = constant_behind(value)
-    number = None if constant is None else splat_number(constant)
+    number = number_behind(value)
     return unknown if number is None else number

@@ -75,6 +75,12 @@ def splat_number(constant: ir.Operation) -> float | int | None:
     return number if isinstance(number, int | float) else None
 
 
+def number_behind(value: ir.Value) -> float | int | None:
+    """The number that all elements of a constant are, or of one that is broadcast; None for other values."""
+    constant = constant_behind(value)
+    return None if constant is None else splat_number(constant)
+
+
 def is_one_number(value: ir.Value) -> bool:
     """Whether all elements of a value are the same: those of a constant, or one of rank 0, spread or converted."""
     while tensor_info(value.type).rank:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import constant_behind, number_behind
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.held_values import Held, is_far
 from scalify_hlo.types import tensor_info
@@ -51,8 +51,7 @@ class _Extremes:
         held = self._held.get(value)
         if held is not None:
             return is_far(held)
-        constant = constant_behind(value)
-        number = None if constant is None or not tensor_info(value.type).is_float else splat_number(constant)
+        number = number_behind(value) if tensor_info(value.type).is_float else None
         return number is not None and budget.EXTREME < abs(number) < float("inf")
 
     def _block(self, block: ir.Block, arguments: list[bool]) -> list[bool]:

@@ -10,7 +10,7 @@ import dataclasses
 
 from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
@@ -112,7 +112,7 @@ def _rounding(op: ir.Operation, operand: int) -> list[tuple[ir.Operation, _Bound
         return [(op, None, tensor_info(op.results[0].type).element)]
     if op.name != _CLAMP or operand != 1:
         return []
-    low, high = _number(op.operands[0]), _number(op.operands[2])
+    low, high = number_behind(op.operands[0]), number_behind(op.operands[2])
     readers = [each.owner.operation for each in op.results[0].uses]
     if low is None or high is None or any(each.name != _CONVERT for each in readers):
         return []
@@ -139,9 +139,3 @@ def _move(op: ir.Operation, way: _Way, bounds: _Bounds, element: str) -> None:
         convert.erase()
         if bounds is not None and not len(list(clamp.results[0].uses)):
             clamp.erase()
-
-
-def _number(value: ir.Value) -> float | None:
-    constant = constant_behind(value)
-    number = None if constant is None else splat_number(constant)
-    return None if number is None else float(number)

@@ -16,7 +16,7 @@ from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import layouts_folded
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.module.traits import Trait, has
@@ -140,8 +140,7 @@ def _one(
     if op is not None and copied:
         operands = [known.get(x, x) for x in op.operands]
         return ir.Operation.create(op.name, [type_], operands, dict(op.attributes.items())).results[0]
-    constant = constant_behind(value)
-    number = None if constant is None else splat_number(constant)
+    number = number_behind(value)
     if isinstance(number, float):
         return emit.splat(type_, number)
     if op is not None and op.name == _BROADCAST and not tensor_info(op.operands[0].type).rank:

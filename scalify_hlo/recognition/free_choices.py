@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import identity
 from scalify_hlo.module.traits import CARRYING, RESHAPING, Trait, has, of
 from scalify_hlo.recognition.choice_axes import Axes, axes_of_result, own_axes
@@ -123,8 +123,7 @@ def _chooses_factor(predicate: ir.Value) -> bool:
 
 def _number(value: ir.Value) -> float | None:
     """The number that all elements of a float constant, or of one broadcast, are."""
-    constant = constant_behind(unconverted(value))
-    number = None if constant is None else splat_number(constant)
+    number = number_behind(unconverted(value))
     return float(number) if number is not None and tensor_info(value.type).is_float else None
 
 

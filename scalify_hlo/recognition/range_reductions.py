@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
 # f(s x) = s f(x) for s > 0: the size of the result is that of an operand.
@@ -60,7 +60,7 @@ def _multiples(value: ir.Value) -> _Multiples:
     if op.name == "stablehlo.multiply":
         one, other = op.operands
         for x, factor in ((one, other), (other, one)):
-            number = _number(factor)
+            number = number_behind(factor)
             if number:
                 source, least, most = _multiples(x)
                 return source, least * abs(number), most * abs(number)
@@ -71,19 +71,13 @@ def _multiples(value: ir.Value) -> _Multiples:
     return value, 1.0, 1.0
 
 
-def _number(value: ir.Value) -> float | None:
-    """The number that all elements of a constant, or of one broadcast, are."""
-    constant = constant_behind(value)
-    return None if constant is None else splat_number(constant)
-
-
 def _compares_size(predicate: ir.Value, source: ir.Value) -> bool:
     """Whether a predicate compares the size of `source`, perhaps among others, with a number that is not 0."""
     op = predicate.owner
     if isinstance(op, ir.Block) or op.name != "stablehlo.compare":
         return False
     x, y = op.operands
-    return any(_number(bound) and has_size_of(size, source) for size, bound in ((x, y), (y, x)))
+    return any(number_behind(bound) and has_size_of(size, source) for size, bound in ((x, y), (y, x)))
 
 
 def has_size_of(value: ir.Value, source: ir.Value) -> bool:

@@ -18,7 +18,7 @@ from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import matrix_products
 from scalify_hlo.bindings import ir
 from scalify_hlo.module import traits
-from scalify_hlo.module.constants import constant_behind, splat_number
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.size.affine import AffineForms, Form
 from scalify_hlo.size.coefficients import ZERO, Polynomial
 from scalify_hlo.types import tensor_info
@@ -277,8 +277,7 @@ def _adds_epsilon(op: ir.Operation, operand: int) -> bool:
     """Whether an operation adds a positive constant to an operand, which leaves what is nonnegative so."""
     if op.name != "stablehlo.add":
         return False
-    constant = constant_behind(op.operands[1 - operand])
-    number = None if constant is None else splat_number(constant)
+    number = number_behind(op.operands[1 - operand])
     return number is not None and number > 0
 
 
