@@ -107,33 +107,31 @@ class Rewriter:
         """
         operations = [op.operation for op in block.operations]
         inside: dict[ir.Operation, Expansion] = {}
+        noted: list[ir.Value] = []
         if self.options.recognise in ("all", "blocks") and not self.paper:
             found = find_laws(operations)
             self.laws |= found
-            if self.journals:
-                self.journals[-1].extend(found)
+            noted += found
         if not self.paper and block.owner.operation.name in ("func.func", "stablehlo.while"):
             forms = forms or AffineForms(self.facts.numbers().number, self.functions.called)
             sums = state_sums(forms, block)
             self.state_sums |= sums
-            if self.journals:
-                self.journals[-1].extend(sums)
+            noted += sums
         if not self.paper:
             polynomials = polynomial_sums(block, operations)
             self.polynomials |= polynomials
-            if self.journals:
-                self.journals[-1].extend(polynomials)
+            noted += polynomials
         free = {value: each for each in find_free_choices(operations) for value in each.rewritten}
         self.free_choices |= free
-        if self.journals:
-            self.journals[-1].extend(free)
+        noted += free
         if self.functions.narrow:
             reductions = find_range_reductions(operations)
             divisors = {} if self.paper else bounded_divisors(operations)
             self.range_reductions |= reductions
             self.bounded_divisors |= divisors
-            if self.journals:
-                self.journals[-1].extend([*reductions, *divisors])
+            noted += (*reductions, *divisors)
+        if self.journals:
+            self.journals[-1].extend(noted)
         if self.options.recognise in ("all", "expansions"):
             inside = {op: expansion for expansion in find_expansions(operations) for op in expansion.members}
         for op in operations[:-1]:
