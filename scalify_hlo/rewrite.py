@@ -1,10 +1,7 @@
 """The engine's entry: a StableHLO module in, the same module over (data, scale) pairs out."""
 
-import contextlib
 import dataclasses
-import gc
 import io
-from collections.abc import Generator
 from typing import TypeVar
 
 from scalify_hlo.analysis.narrow_values import mark_wide, unmark_wide
@@ -32,7 +29,7 @@ from scalify_hlo.engine.signature import (
 from scalify_hlo.engine.statistics_in_f32 import widen_statistics
 from scalify_hlo.engine.survey import Survey
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
-from scalify_hlo.io.depth import deep_programs
+from scalify_hlo.io.depth import deep_programs, without_collection
 from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
 from scalify_hlo.module.chlo_composites import to_composites, to_operations
 from scalify_hlo.module.clips import write_as_clamps
@@ -81,22 +78,10 @@ def scalify_in_place(
     if options.rules == "paper":
         options = dataclasses.replace(options, slack=0.0)
     try:
-        with _without_collection(), deep_programs():
+        with without_collection(), deep_programs():
             _rewrite(module, options, remarks)
     finally:
         forget_types()
-
-
-@contextlib.contextmanager
-def _without_collection() -> Generator[None]:
-    """No cyclic garbage collection: it would go through all of JAX's objects several times, and finds nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnostic] | None) -> None:

@@ -1,6 +1,7 @@
-"""Programs that nest deeply: calls in calls, regions in regions, as far as MLIR itself can read them."""
+"""What Python is told while a program is rewritten: how deep it may nest, and that no garbage need be looked for."""
 
 import contextlib
+import gc
 import sys
 from collections.abc import Generator
 
@@ -23,3 +24,15 @@ def deep_programs() -> Generator[None, None, None]:
         raise ScalifyError(LIMIT) from None
     finally:
         sys.setrecursionlimit(old)
+
+
+@contextlib.contextmanager
+def without_collection() -> Generator[None, None, None]:
+    """No cyclic garbage collection: it would go through all of JAX's objects several times, and finds nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

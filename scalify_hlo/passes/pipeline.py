@@ -13,7 +13,7 @@ from typing import Any
 from scalify_hlo.bindings import ir, make_context, passmanager, register_inliner
 from scalify_hlo.engine.preconditions import check_preconditions
 from scalify_hlo.errors import Diagnostic, ScalifyError
-from scalify_hlo.io.depth import deep_programs
+from scalify_hlo.io.depth import deep_programs, without_collection
 from scalify_hlo.io.diagnostics import from_mlir_error
 from scalify_hlo.io.files import printable
 from scalify_hlo.io.isolation import drop_stderr, show_stderr
@@ -120,7 +120,7 @@ class Pipeline:
         if any("inline" in _names(element) for element in self.elements):
             register_inliner(context)
         printing = _single_threaded(context) if instrumentation.prints_all else contextlib.nullcontext()
-        with context, printing, deep_programs():
+        with context, printing, without_collection(), deep_programs():
             if any(isinstance(element, Pass) and element.name != "scalify" for element in self.elements):
                 check_preconditions(module)  # the scalify pass does so itself
             manager = passmanager.PassManager(_ANCHOR)
