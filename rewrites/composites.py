@@ -9,6 +9,7 @@ from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.functions import call_signature
 from scalify_hlo.engine.selection import SATURATES
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.registry import MARKERS, marker, rule
@@ -127,7 +128,7 @@ def custom_scale(r: OpRewrite) -> None:
         operands += [form.data, r.emit.scale_value(scale)]
     rule_block = scaled_rule.regions[0].blocks[0]
     returned = list(terminator(rule_block).operands)
-    name = ir.FlatSymbolRefAttr.get(ir.StringAttr(scaled_rule.attributes["sym_name"]).value)
+    name = ir.FlatSymbolRefAttr.get(symbol_name(scaled_rule))
     called = r.emit.create("func.call", [value.type for value in returned], operands, {"callee": name}, erasable=False)
     position = 0
     for i in range(results):

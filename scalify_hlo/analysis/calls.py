@@ -4,6 +4,7 @@ import functools
 from collections.abc import Iterator
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import MANUAL
 
 # Operations that call a function, and the attribute that names it.
@@ -83,7 +84,7 @@ class CallGraph:
             op = child.operation
             if op.name != "func.func" or not len(op.regions[0].blocks):
                 continue
-            name = ir.StringAttr(op.attributes["sym_name"]).value
+            name = symbol_name(op)
             self.functions[name] = op
             visibility = op.attributes.get("sym_visibility")
             if visibility is None or ir.StringAttr(visibility).value == "public":
@@ -122,12 +123,15 @@ class CallGraph:
 
     def enclosing_function(self, op: ir.Operation) -> str | None:
         """The name of the function that contains `op`."""
+        name = self._block_owner.get(op.block)
+        if name is not None:
+            return name
         parent = op.parent
         while parent is not None and parent.operation.name != "func.func":
             parent = parent.operation.parent
         if parent is None:
             return None
-        return ir.StringAttr(parent.operation.attributes["sym_name"]).value
+        return symbol_name(parent.operation)
 
 
 def program_order(calls: CallGraph) -> Iterator[ir.Operation]:

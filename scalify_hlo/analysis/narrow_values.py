@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from scalify_hlo.analysis.calls import CALLS, callee_name, is_used, terminator, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.types import TensorInfo, tensor_info
 
@@ -79,7 +80,7 @@ class _Parts:
 
 def mark_wide(module: ir.Module) -> bool:
     """Mark the operations, with float values, that no narrow value has to do with; whether there are some."""
-    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation for op in module.body.operations
+    functions = {symbol_name(op): op.operation for op in module.body.operations
                  if op.operation.name == "func.func"}  # fmt: skip
     parts = _Parts()
     operations = [op for function in functions.values() for op in walk(function) if op != function and _is_used(op)]

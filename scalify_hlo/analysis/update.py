@@ -17,6 +17,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.module.carriers import carried_by, carries
 from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.preserved import once
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.state import find_pairs
@@ -71,8 +72,12 @@ def find_update(module: ir.Module, main: str, *, exact: bool = False) -> UpdateR
 
 def trains(module: ir.Module, main: str) -> bool:
     """Whether the function `main` is a training step: `find_update(module, main).trains`, found with less work."""
-    finder = _Finder(CallGraph(module), main)
-    return finder.has_backward_pass(module) and finder.trains
+
+    def find() -> bool:
+        finder = _Finder(CallGraph(module), main)
+        return finder.has_backward_pass(module) and finder.trains
+
+    return once(f"@{main} trains", find)
 
 
 class _Finder:
@@ -92,7 +97,11 @@ class _Finder:
         """By name, by the pattern of matrix products, or because arguments are donated to results."""
         if self.trains_by_name:
             return True
-        return any(product.kind == "backward" for product in matrix_products(module)) or bool(self._aliases())
+
+        def looks_like_one() -> bool:
+            return any(product.kind == "backward" for product in matrix_products(module))
+
+        return once("backward products", looks_like_one) or bool(self._aliases())
 
     @functools.cached_property
     def trains_by_name(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import symbol_name
 
 # What XLA is told of an operation, by StableHLO's name for it.
 _FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
@@ -71,7 +72,7 @@ def outline(
 
 
 def _unused(module: ir.Module, name: str) -> str:
-    taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in module.body.operations}
+    taken = {symbol_name(op) for op in module.body.operations}
     free, count = name, 0
     while free in taken:
         count += 1

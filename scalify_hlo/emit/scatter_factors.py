@@ -9,6 +9,7 @@ each row of the logits, into softmax's). Powers of two change no bit.
 
 from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.types import tensor_info
 
 _BY_POSITION = ("stablehlo.reshape", "stablehlo.transpose")
@@ -16,11 +17,7 @@ _BY_POSITION = ("stablehlo.reshape", "stablehlo.transpose")
 
 def move_factors_to_updates(module: ir.Module) -> None:
     """Rewrite products of scatters in place, also of those that a private function returns."""
-    functions = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
+    functions = {symbol_name(op): op.operation for op in module.body.operations if op.operation.name == "func.func"}
     for op in walk(module.operation):
         if op.name == "stablehlo.scatter":
             if _scatters_into_zeros(op):

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir, sdy
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, MANUAL, covers, groups_around, parent
 from scalify_hlo.module.traits import Trait, names
 
@@ -54,7 +55,7 @@ def _returned_everywhere(call: ir.Operation, index: int) -> bool:
     name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
     for op in root.regions[0].blocks[0].operations:
         function = op.operation
-        if function.name == "func.func" and ir.StringAttr(function.attributes["sym_name"]).value == name:
+        if function.name == "func.func" and symbol_name(function) == name:
             return _has(function, "res_attrs", index, EVERYWHERE)
     return False
 

@@ -11,6 +11,7 @@ from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.function_types import is_private, replace_terminator, retype
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.signatures import (
@@ -47,7 +48,7 @@ class FunctionTable:
         self.tensors: list[tuple[ir.Value, ir.Value]] | None = None
         for op in module.body.operations:
             if op.operation.name == "func.func":
-                self.by_name[ir.StringAttr(op.attributes["sym_name"]).value] = op.operation
+                self.by_name[symbol_name(op)] = op.operation
         self._specialised: dict[tuple[str, Signature], Specialised] = {}
         self._markers: dict[str, bool] = {}
         self.several_devices = any(

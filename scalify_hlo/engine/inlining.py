@@ -11,6 +11,7 @@ import dataclasses
 from scalify_hlo.analysis.calls import callee_name, terminator, walk
 from scalify_hlo.analysis.name_stack import own_name
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.types import tensor_info
 
 # A function that is copied to each of its calls has no more operations than this, nested ones counted: `jnp.var` has
@@ -62,7 +63,7 @@ class _Inlining:
             elif op.name in ("stablehlo.composite", "stablehlo.custom_call"):
                 self.uses.update(2 * _referred_to(op))
         self.uses.update(name for call in calls if (name := callee_name(call)))
-        name = ir.StringAttr(function.attributes["sym_name"]).value
+        name = symbol_name(function)
         self.functions[name] = _Function(function, len(inner), calls, _is_private(function) and _is_plain(function))
 
     def _finish(self, name: str) -> None:

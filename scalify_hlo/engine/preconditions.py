@@ -14,6 +14,7 @@ from typing import Any
 from scalify_hlo.analysis.calls import callee_name, calls_in
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import mesh_sizes
 from scalify_hlo.module.propagation import meshes
 
@@ -51,7 +52,7 @@ def check_preconditions(module: ir.Module) -> None:
     functions: dict[str, ir.Operation] = {}
     for op in module.body.operations:
         if op.operation.name == "func.func":
-            functions[ir.StringAttr(op.attributes["sym_name"]).value] = op.operation
+            functions[symbol_name(op)] = op.operation
     for name, function in functions.items():
         _check_function(name, function, errors)
     if errors:

@@ -23,6 +23,7 @@ from scalify_hlo.engine.selection import (
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.carriers import constrain, sharding_of
 from scalify_hlo.module.function_types import is_private, replace_terminator, retype
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, collective_attributes
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rules.values import ScaledValue
@@ -41,18 +42,18 @@ def public_function(module: ir.Module) -> ir.Operation:
     """
     functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
     public = [f for f in functions if not is_private(f)]
-    named_main = [f for f in public if _name(f) == "main"]
+    named_main = [f for f in public if symbol_name(f) == "main"]
     if len(named_main) == 1:
         public = named_main
     if len(public) == 1:
         if not public[0].regions[0].blocks:
             where = describe_location(public[0].location)
-            raise ScalifyError(Diagnostic(f"function @{_name(public[0])} has no body; give a definition", where))
+            raise ScalifyError(Diagnostic(f"function @{symbol_name(public[0])} has no body; give a definition", where))
         return public[0]
     if not public:
         where = describe_location(module.operation.location)
         raise ScalifyError(Diagnostic("the module has no public function; one is needed, usually called @main", where))
-    names = ", ".join("@" + _name(f) for f in public)
+    names = ", ".join("@" + symbol_name(f) for f in public)
     raise ScalifyError(
         Diagnostic(
             f"the module has {len(public)} public functions ({names}); rename the entry to @main or mark the others "
@@ -60,10 +61,6 @@ def public_function(module: ir.Module) -> ir.Operation:
             describe_location(public[1].location),
         )
     )
-
-
-def _name(function: ir.Operation) -> str:
-    return ir.StringAttr(function.attributes["sym_name"]).value
 
 
 def set_attributes(function: ir.Operation, kind: str, attributes: Sequence[dict[str, ir.Attribute]]) -> None:

@@ -20,6 +20,7 @@ from scalify_hlo.analysis.update import ELEMENTWISE, find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.module.bodies import body_kind
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.types import TensorInfo, tensor_info
 
 _ELEMENTWISE = frozenset(
@@ -40,7 +41,7 @@ def widen_statistics(module: ir.Module) -> None:
     main = public_function(module)
     update: set[ir.Value] = set()
     if any(_is_narrow(tensor_info(argument.type)) for argument in main.regions[0].blocks[0].arguments):
-        update = find_update(module, ir.StringAttr(main.attributes["sym_name"]).value).values
+        update = find_update(module, symbol_name(main)).values
     for function in module.body.operations:
         if function.operation.name == "func.func":
             _regions(function.operation, update)

@@ -17,6 +17,7 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.signature import check_arrays, entry_function, entry_signature
 from scalify_hlo.execution.xla import Executable
 from scalify_hlo.execution.xla import compile as compile_for_cpu
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.moves import move
 
 # Called with an operation, its operands' values and its results'; `path` is where it runs: the calls that led there.
@@ -36,9 +37,7 @@ class Eager:
         self._module = module
         self.observer = observer
         self._functions = {
-            ir.StringAttr(op.attributes["sym_name"]).value: op.operation
-            for op in module.body.operations
-            if op.operation.name == "func.func"
+            symbol_name(op): op.operation for op in module.body.operations if op.operation.name == "func.func"
         }
         self._executables: dict[str, Executable] = {}
         self._blocks: dict[ir.Block, _Block] = {}

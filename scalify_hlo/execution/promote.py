@@ -14,6 +14,7 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_complex, is_float_array
 from scalify_hlo.execution.modules import clone, operations
 from scalify_hlo.io.diagnostics import from_mlir_error
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.traits import IDENTITY_CALLS, Trait, names
 
 # Operations that compute on the bits of their operands, or draw bits: run in their own types between two converts.
@@ -103,7 +104,7 @@ def _without_callees(ops: Sequence[Any]) -> list[Any]:
     inside = False
     for op in ops:
         if op.name == "func.func":
-            inside = op.attributes["sym_name"].value in called
+            inside = symbol_name(op) in called
         if not inside:
             kept.append(op)
     return kept

@@ -9,6 +9,7 @@ import numpy as np
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array, is_float
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.types import is_scale_shape
 
 Role = Literal["data", "scale", "scales", ""]
@@ -238,7 +239,7 @@ def _string(attributes: Any, key: str) -> str:
 
 
 def _symbol(function: Any) -> str:
-    return function.attributes["sym_name"].value
+    return symbol_name(function)
 
 
 def _visibility(function: Any) -> str:

@@ -21,6 +21,7 @@ from scalify_hlo.errors import Diagnostic
 from scalify_hlo.frontend.lowering import lower_to_function
 from scalify_hlo.frontend.varying import varying_axes
 from scalify_hlo.module.carriers import SHARDING, declared_sharding
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import GROUPS, replica_groups
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.cpu_scales import CPUScales
@@ -149,7 +150,7 @@ def sum_parts(module: Any, interface: Interface, shardings: Sequence[Any]) -> No
 
 def result_signature(module: Any) -> tuple[list[Any], list[str]]:
     """Types and roles of the results of @main."""
-    main = next(op for op in module.body.operations if op.operation.attributes["sym_name"].value == "main")
+    main = next(op for op in module.body.operations if symbol_name(op.operation) == "main")
     types = list(main.type.results)
     return types, [role_of(own) for own in attributes_of(main, "res_attrs", len(types))]
 

@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterator
 
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir, sdy
+from scalify_hlo.module.preserved import once
 from scalify_hlo.module.traits import is_identity_call
 
 # How one value is laid out over devices.
@@ -70,7 +71,7 @@ def readers(value: ir.Value) -> Iterator[ir.Operation]:
 @contextlib.contextmanager
 def layouts_folded(module: ir.Module) -> Generator[bool]:
     """Shardings of results stand on their operations meanwhile. Yields whether there are any."""
-    found = fold_layouts(module)
+    found = once("sharded", lambda: _is_sharded(module)) and fold_layouts(module)
     yield found
     if found:
         unfold_layouts(module)
@@ -88,6 +89,20 @@ def fold_layouts(module: ir.Module) -> bool:
             for block in region.blocks:
                 found |= _fold_block(block)
     return found
+
+
+def _is_sharded(module: ir.Module) -> bool:
+    """Whether a module has to do with devices: a mesh, a constraint, per-device code, a sharding of anything."""
+    for op in walk(module.operation):
+        if op.name.startswith("sdy.") or SHARDING in op.attributes:
+            return True
+        if op.name == "func.func":
+            given = (
+                each for name in ("arg_attrs", "res_attrs") if name in op.attributes for each in op.attributes[name]
+            )
+            if any(SHARDING in ir.DictAttr(each) for each in given):
+                return True
+    return False
 
 
 def unfold_layouts(module: ir.Module) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterable
 
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import chlo, ir, passmanager
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.types import tensor_info
 
 COMPOSITE = "stablehlo.composite"
@@ -49,7 +50,7 @@ def to_composites(module: ir.Module) -> None:
     Where dimensions are dynamic they are legalised in place: XLA does not refine the shapes of a composite.
     """
     decompositions: dict[tuple[str, ir.Type], str] = {}
-    taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in module.body.operations}
+    taken = {symbol_name(op) for op in module.body.operations}
     for function in [op.operation for op in module.body.operations if op.operation.name == "func.func"]:
         dynamic = False
         for op in [op for op in walk(function) if op.name in _OPERATIONS and _may_be_composite(op)]:

@@ -1,6 +1,11 @@
-"""Telling operations apart after some of them are erased."""
+"""What an operation is called, and telling operations apart after some of them are erased."""
 
 from scalify_hlo.bindings import ir
+
+
+def symbol_name(op: ir.Operation | ir.OpView) -> str:
+    """The name of a symbol: of a function, say."""
+    return ir.StringAttr(op.attributes["sym_name"]).value
 
 
 def identity(op: ir.Operation) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from scalify_hlo.bindings import ir, sdy, stablehlo
+from scalify_hlo.module.identity import symbol_name
 
 MANUAL = "sdy.manual_computation"
 # Module attribute: the devices that run the module together, as the `replica_groups` of a collective.
@@ -38,7 +39,7 @@ def mesh_sizes(module: ir.Operation, mesh: ir.Attribute) -> dict[str, int]:
     """Axis name -> number of devices of a mesh: `@name`, or one written out. {} when there is none of that name."""
     if isinstance(mesh, ir.FlatSymbolRefAttr):
         for op in (each.operation for each in module.regions[0].blocks[0].operations):
-            if op.name == "sdy.mesh" and ir.StringAttr(op.attributes["sym_name"]).value == mesh.value:
+            if op.name == "sdy.mesh" and symbol_name(op) == mesh.value:
                 mesh = op.attributes["mesh"]
                 break
         else:

@@ -26,6 +26,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.module.carriers import carries, layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import MANUAL, groups_around, is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
@@ -162,7 +163,7 @@ class AutoRescale(Pass):
                 if product.kind == "backward" and product.batched and _is_of_scores(_gradient(product)):
                     found.setdefault(_gradient(product), "scores")
         if "gradients" in self.places:
-            main = ir.StringAttr(public_function(module).attributes["sym_name"]).value
+            main = symbol_name(public_function(module))
             for value in find_update(module, main).gradients:
                 found.setdefault(value, "gradients")
         if "products" in self.places:

@@ -19,6 +19,7 @@ from scalify_hlo.io.globs import matches
 from scalify_hlo.module.carriers import before_carriers, fold_layouts, layouts_folded
 from scalify_hlo.module.chlo_composites import composites_as_operations
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.held_values import WIDE, Held, convert
@@ -123,7 +124,7 @@ class Cast(Pass):
 
     def _state(self, module: ir.Module, main: ir.Operation) -> UpdateRegion:
         """The optimiser's region, with the arguments that names make parameters or moments."""
-        name = ir.StringAttr(main.attributes["sym_name"]).value
+        name = symbol_name(main)
         region = find_update(module, name, exact=True)
         region.weights = set() if region.trains else find_weights(module, name)
         names = argument_names(main)

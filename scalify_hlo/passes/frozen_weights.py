@@ -20,6 +20,7 @@ from scalify_hlo.engine.selection import LIFTED, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fold_scales import fold_scales
@@ -42,7 +43,7 @@ class LiftWeights(Pass):
         """Adds arguments to the public function, in place, where the program has no backward pass."""
         with module.context, ir.Location.unknown(module.context):
             main = public_function(module)
-            name = ir.StringAttr(main.attributes["sym_name"]).value
+            name = symbol_name(main)
             if trains(module, name):
                 return
             body = main.regions[0].blocks[0]

@@ -24,6 +24,7 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fp8_results import narrowed
@@ -59,7 +60,7 @@ class NarrowResults(Pass):
 
 
 def _trains(module: ir.Module) -> bool:
-    return trains(module, ir.StringAttr(public_function(module).attributes["sym_name"]).value)
+    return trains(module, symbol_name(public_function(module)))
 
 
 def _is_f16(op: ir.Operation) -> bool:

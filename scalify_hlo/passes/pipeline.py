@@ -17,6 +17,7 @@ from scalify_hlo.io.depth import deep_programs, without_collection
 from scalify_hlo.io.diagnostics import from_mlir_error
 from scalify_hlo.io.files import printable
 from scalify_hlo.io.isolation import drop_stderr, show_stderr
+from scalify_hlo.module.preserved import preserved
 from scalify_hlo.passes import PASSES
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.option_text import option_name, parse_options, print_options
@@ -120,7 +121,8 @@ class Pipeline:
         if any("inline" in _names(element) for element in self.elements):
             register_inliner(context)
         printing = _single_threaded(context) if instrumentation.prints_all else contextlib.nullcontext()
-        with context, printing, without_collection(), deep_programs():
+        known = preserved() if all(isinstance(each, Pass) for each in self.elements) else contextlib.nullcontext()
+        with context, printing, known, without_collection(), deep_programs():
             if any(isinstance(element, Pass) and element.name != "scalify" for element in self.elements):
                 check_preconditions(module)  # the scalify pass does so itself
             manager = passmanager.PassManager(_ANCHOR)

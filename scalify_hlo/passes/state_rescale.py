@@ -26,6 +26,7 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
@@ -67,7 +68,7 @@ class StateRescale(Pass):
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             unshare(module)
             main = public_function(module)
-            update = find_update(module, ir.StringAttr(main.attributes["sym_name"]).value)
+            update = find_update(module, symbol_name(main))
             last = terminator(main.regions[0].blocks[0])
             calls = CallGraph(module)
             due = _due(module, main, last, self.every) if self.every > 1 and update.state else None

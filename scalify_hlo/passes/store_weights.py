@@ -23,6 +23,7 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.globs import matches
 from scalify_hlo.io.scales_file import Channels, ScalesFile, channel_scales, read_scales, split_scales
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
@@ -76,7 +77,7 @@ class StoreWeights(Pass):
             if not weights:
                 erase_dead(module)
                 return
-            dims = channel_dimensions(module, ir.StringAttr(main.attributes["sym_name"]).value)
+            dims = channel_dimensions(module, symbol_name(main))
             storage = NarrowStorage(module)
             problems: list[Diagnostic] = []
             count = elements = channelled = 0

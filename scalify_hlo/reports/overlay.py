@@ -23,6 +23,7 @@ from scalify_hlo.emit.marks import NODE
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.io.serialization import to_artifact
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.passes.instrument import marks
 from scalify_hlo.reports.health import TensorHealth, Verdict
 from scalify_hlo.types import tensor_info
@@ -99,7 +100,7 @@ def _node(value: ir.Value, numbers: dict[ir.Operation, int]) -> str:
         return _numbered(owner.operation, numbers)
     parent = owner.owner.operation
     function = parent.name == "func.func"
-    name = ir.StringAttr(parent.attributes["sym_name"]).value if function else _numbered(parent, numbers)
+    name = symbol_name(parent) if function else _numbered(parent, numbers)
     return f"{name} arg{ir.BlockArgument(value).arg_number}"
 
 

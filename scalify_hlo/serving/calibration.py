@@ -35,6 +35,7 @@ from scalify_hlo.io.scales_file import (
     channel_scales,
     split_scales,
 )
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.auto_rescale import MEASURED, RESCALE, AutoRescale, measured_factors
 from scalify_hlo.passes.cast import STATE
@@ -140,7 +141,7 @@ class Calibration:
         module = clone(self.original)
         with module.context, ir.Location.unknown(module.context):
             main = public_function(module)
-            return find_caches(module, ir.StringAttr(main.attributes["sym_name"]).value)
+            return find_caches(module, symbol_name(main))
 
     @property
     def result_names(self) -> list[str]:
@@ -152,7 +153,7 @@ class Calibration:
         """New state comes out at the scale that it goes in with."""
         main = public_function(self.original)
         with self.original.context, ir.Location.unknown(self.original.context):
-            state = find_update(self.original, ir.StringAttr(main.attributes["sym_name"]).value).state
+            state = find_update(self.original, symbol_name(main)).state
         attributes = attributes_of(main, "res_attrs", len(self.signature.results))
         for argument, result in state.items():
             if self._names[argument] in self.scales.arguments:
@@ -167,7 +168,7 @@ class Calibration:
         """Whether the program is a training step: what it measures of gradients is not the same in each step."""
         with self.original.context:
             main = public_function(self.original)
-            return trains(self.original, ir.StringAttr(main.attributes["sym_name"]).value)
+            return trains(self.original, symbol_name(main))
 
     @functools.cached_property
     def _rewritten(self) -> "_Rewritten":
@@ -190,7 +191,7 @@ class Calibration:
             decided = products.decisions(module)
             narrow = {product.op for product, formats, _ in decided if formats is not None}
             main = public_function(module)
-            name = ir.StringAttr(main.attributes["sym_name"]).value
+            name = symbol_name(main)
             dims = channel_dimensions(module, name, lambda product: product.op in narrow)
             attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
             channels = {
