@@ -18,6 +18,7 @@ from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.analysis.value_graph import ValueGraph
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import describe_location
+from scalify_hlo.module.preserved import once
 from scalify_hlo.types import tensor_info
 
 Kind = Literal["forward", "backward", "unclear"]
@@ -113,6 +114,11 @@ class MatrixProduct:
 def matrix_products(module: ir.Module) -> list[MatrixProduct]:
     """Every product of floats (`is_product`), in program order, with its part in the program."""
     return _Classifier(CallGraph(module)).products
+
+
+def has_backward_products(module: ir.Module) -> bool:
+    """Whether products of a module look like those of a backward pass."""
+    return once("backward products", lambda: any(each.kind == "backward" for each in matrix_products(module)))
 
 
 # What XLA makes a block-scaled product of; operands: x [rows, contracted], y [rows, contracted], their scales.

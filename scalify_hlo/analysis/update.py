@@ -12,7 +12,7 @@ import functools
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
-from scalify_hlo.analysis.products import matrix_products
+from scalify_hlo.analysis.products import has_backward_products
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.module.carriers import carried_by, carries
@@ -95,13 +95,7 @@ class _Finder:
 
     def has_backward_pass(self, module: ir.Module) -> bool:
         """By name, by the pattern of matrix products, or because arguments are donated to results."""
-        if self.trains_by_name:
-            return True
-
-        def looks_like_one() -> bool:
-            return any(product.kind == "backward" for product in matrix_products(module))
-
-        return once("backward products", looks_like_one) or bool(self._aliases())
+        return self.trains_by_name or has_backward_products(module) or bool(self._aliases())
 
     @functools.cached_property
     def trains_by_name(self) -> bool:

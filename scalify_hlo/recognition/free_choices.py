@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import identity
 from scalify_hlo.module.traits import CARRYING, RESHAPING, Trait, has, of
@@ -333,9 +334,8 @@ class _Part:
         return base in (self._zero, self._one, self._minus_one)
 
     def _key(self, op: ir.Operation, operands: "Sequence[_Form | bool]") -> int:
-        attributes = tuple(sorted((name, str(value)) for name, value in op.attributes.items()))
-        region = str(op) if len(op.regions) else ""
-        return self._base((op.name, attributes, str(op.results[0].type), region, tuple(operands)))
+        region = body_kind(op) if len(op.regions) else ""
+        return self._base((op.name, tuple(op.attributes.items()), op.results[0].type, region, tuple(operands)))
 
 
 def _form(log2: float, base: int) -> _Form:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
-from scalify_hlo.analysis.products import matrix_products
+from scalify_hlo.analysis.products import has_backward_products
 from scalify_hlo.bindings import ir
 from scalify_hlo.module import traits
 from scalify_hlo.module.constants import number_behind
@@ -160,7 +160,7 @@ def _takes_derivative(module: ir.Module) -> bool:
     functions = calls.functions.values()
     if any(names.direction(op) is Direction.BACKWARD for function in functions for op in walk(function)):
         return True
-    return any(product.kind == "backward" for product in matrix_products(module))
+    return has_backward_products(module)
 
 
 def becomes(forms: AffineForms, function: ir.Operation, pairs: Mapping[int, int]) -> dict[int, str]:
