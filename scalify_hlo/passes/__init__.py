@@ -14,6 +14,7 @@ from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.instrument import Instrument
+from scalify_hlo.passes.joined_carries import JoinCarried
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.narrow_results import NarrowResults
 from scalify_hlo.passes.normal_form import NormalForm
@@ -39,6 +40,7 @@ __all__ = [
     "FoldScales",
     "HoldSums",
     "Instrument",
+    "JoinCarried",
     "LiftWeights",
     "NarrowGathers",
     "NarrowResults",
@@ -75,6 +77,7 @@ PASSES: dict[str, type[Pass]] = {
         NarrowResults,
         Samples,
         HoldSums,
+        JoinCarried,
         PackScales,
         FoldScales,
         WidenDots,

@@ -15,6 +15,7 @@ from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.held_sums import HoldSums
+from scalify_hlo.passes.joined_carries import JoinCarried
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.narrow_results import NarrowResults
 from scalify_hlo.passes.normal_form import NormalForm
@@ -81,7 +82,7 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
     """The passes to run after all others, which depend on whether the module is partitioned over devices."""
     chosen = None if precision is None else parse_precision(precision)
     if chosen is None:
-        return (NarrowGathers(), PartialSums(), Samples(), HoldSums())
+        return (NarrowGathers(), PartialSums(), Samples(), HoldSums(), JoinCarried())
     sums = chosen.reductions or chosen.compute
     gradients = "" if sums == "f32" else sums
     gathers = chosen.gathers or chosen.compute
@@ -91,7 +92,7 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
     )
     narrow = (NarrowResults(),) if chosen.compute == "f16" else ()
     if not chosen.fp8_products:
-        return (*passes, *narrow, Samples(), HoldSums())
+        return (*passes, *narrow, Samples(), HoldSums(), JoinCarried())
     return (
         *passes,
         *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()),
@@ -99,6 +100,7 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
         *narrow,
         Samples(),
         HoldSums(),
+        JoinCarried(),
     )
 
 

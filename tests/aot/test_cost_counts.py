@@ -17,6 +17,7 @@ from scalify_hlo.aot.cost import Cost, measure_cost
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.passes.held_sums import HoldSums
+from scalify_hlo.passes.joined_carries import JoinCarried
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.passes.samples import Samples
@@ -197,3 +198,28 @@ def test_a_residual_stream_is_written_once() -> None:
 def test_a_parameter_is_measured_without_another_pass_over_it() -> None:
     """Computed from the new parameters, the statistic makes a kernel write them, which another one rounds."""
     assert [stream_cost(128, "fp8"), stream_cost(128, "fp8", Samples)] == [(56, 3451092), (56, 3791084)]
+
+
+def loop_cost(drop: type | None = None) -> tuple[int, int]:
+    """Kernels, and scalar kernels and copies, of the gradients of three batches, summed in a loop, in FP8."""
+    w = [np.zeros((64, 64), np.float32)] * 4
+
+    def step(w: Any, xs: Any) -> Any:
+        def add(total: Any, x: Any) -> tuple[Any, None]:
+            return jax.tree.map(jnp.add, total, jax.grad(_stream)(w, x)), None
+
+        gradients = jax.lax.scan(add, [jnp.zeros_like(each) for each in w], xs)[0]
+        return [a - 0.125 * b for a, b in zip(w, gradients, strict=True)]
+
+    exported = jax.export.export(jax.jit(step))(w, np.zeros((3, 64, 64), np.float32))
+    with make_context():
+        module = ir.Module.parse(exported.mlir_module())
+        elements = precision_pipeline("fp8").elements
+        Pipeline(tuple(each for each in elements if type(each) is not drop)).run(module, [])
+        return counts(measure_cost(module, "h200").cost)
+
+
+@needs_compiler
+def test_scales_that_a_loop_changes_are_one_kernel_and_no_copies() -> None:
+    """Apart, each sum of gradients has a kernel and a copy of its scale in each of the three iterations."""
+    assert [loop_cost(), loop_cost(JoinCarried)] == [(134, 10), (193, 35)]
