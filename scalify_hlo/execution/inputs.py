@@ -15,6 +15,7 @@ ScaleMode = Literal["rms", "one", "jitter"]
 
 # The scale of a tensor of zeros: the smallest normal f32, so that it loses every maximum (design, section 3).
 ZERO_EXPONENT = -126
+LARGEST_EXPONENT = 127
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +78,8 @@ def split_scales(arrays: Sequence[Array], mode: ScaleMode = "rms", seed: int = 0
             continue
         exponent = 0 if mode == "one" else _rms_exponent(array)
         if mode == "jitter":
-            exponent = max(exponent + int(generator.integers(-6, 7)), ZERO_EXPONENT)
+            jittered = exponent + int(generator.integers(-6, 7))
+            exponent = min(max(jittered, ZERO_EXPONENT), LARGEST_EXPONENT)
         if mode != "one" and exponent == 0:
             exponent = 1 if generator.integers(0, 2) else -1
         splits.append(split_by_exponent(array, exponent))
@@ -144,7 +146,12 @@ def rewritten_arguments(splits: Sequence[Split], pairings: Sequence[Pairing], re
 
 
 def _rms_exponent(array: Array) -> int:
+    """log2 of the root mean square of what is finite, within the exponents that a scale in f32 can have."""
     values = array.astype(np.float64)
     values = values[np.isfinite(values)]
-    mean_square = float(np.mean(values * values)) if values.size else 1.0
-    return round(math.log2(mean_square) / 2) if mean_square > 0 else ZERO_EXPONENT
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return ZERO_EXPONENT if values.size else 0
+    _, exponent = math.frexp(largest)  # out of the mean: squares of f64's own range leave it
+    mean_square = float(np.mean(np.square(np.ldexp(values, -exponent))))
+    return min(max(round(exponent + math.log2(mean_square) / 2), ZERO_EXPONENT), LARGEST_EXPONENT)
