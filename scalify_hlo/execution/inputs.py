@@ -125,9 +125,13 @@ def recombine(data: Array, scale: Array | None) -> Array:
     """data * scale in f64 (complex128 for complex data); the data themselves, unchanged, without a scale."""
     if scale is None:
         return data
-    wide = np.complex128 if data.dtype.kind == "c" else np.float64
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(data.astype(wide) * scale.astype(np.float64))
+        if data.dtype.kind != "c":
+            return np.asarray(data.astype(np.float64) * scale.astype(np.float64))
+        # part by part: numpy multiplies by scale + 0i, and infinity * 0 is NaN
+        value = np.empty(np.broadcast_shapes(data.shape, scale.shape), np.complex128)
+        value.real, value.imag = recombine(data.real, scale), recombine(data.imag, scale)
+        return value
 
 
 def rewritten_arguments(splits: Sequence[Split], pairings: Sequence[Pairing], rewritten: Signature) -> list[Array]:

@@ -131,6 +131,12 @@ def test_recombination_is_in_f64() -> None:
     assert value[0] == 60000 * 2.0**100
 
 
+def test_complex_numbers_are_recombined_part_by_part() -> None:
+    value = recombine(np.array([complex(np.inf, 1), complex(2, -np.inf)], np.complex64), np.float32(4.0))
+    np.testing.assert_array_equal(value.real, [np.inf, 8])
+    np.testing.assert_array_equal(value.imag, [4, -np.inf])
+
+
 def test_rewritten_arguments_take_the_types_and_shapes_of_the_rewritten_signature() -> None:
     x, n = np.array([[2.0, 4.0], [6.0, 8.0]], np.float32), np.asarray(3, np.int32)
     splits = [split_by_exponent(x, 1), *split_scales([n]), split_by_exponent(x, 2)]
