@@ -77,8 +77,8 @@ def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
     """Give a constant the other member's scale, which is returned: s select(p, x, c/s).
 
     In narrow types c/s saturates, so that of a mask at least c 2^-MASK_LOSS is left. The scale of a member that is
-    smaller still (zeros have the smallest one) gives way: a mask must stay one. In f64 every scale, a f32, leaves c/s
-    in range, or next to it, if it is divided in f64.
+    smaller still (zeros have the smallest one) gives way: a mask must stay one, and its square be finite. In f64 every
+    scale, a f32, leaves c/s in range, or next to it, if it is divided in f64.
     """
     emit, member = r.emit, r.scaled(other)
     info = r.info(index)
@@ -92,7 +92,7 @@ def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
 
 def least_mask_scale(info: TensorInfo, number: float) -> Scale:
     """The smallest scale at which enough of a mask is left."""
-    room = info.max_exponent + budget.MASK_LOSS if info.is_narrow else 126
+    room = info.max_exponent + budget.MASK_LOSS if info.is_narrow else budget.MASK_ROOM
     return Scale(math.ceil(math.log2(abs(number))) - room)
 
 
