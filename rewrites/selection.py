@@ -11,9 +11,9 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.registry import Law, rule
-from scalify_hlo.rules.shapes import joined, to_rank_0, uniform_along
+from scalify_hlo.rules.shapes import to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.scale import ONE, Scale, joined
 from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import LARGEST, LARGEST_F16, TensorInfo, tensor_info
 
