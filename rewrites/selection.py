@@ -91,9 +91,16 @@ def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
 
 
 def least_mask_scale(info: TensorInfo, number: float) -> Scale:
-    """The smallest scale at which enough of a mask is left."""
-    room = info.max_exponent + budget.MASK_LOSS if info.is_narrow else budget.MASK_ROOM
-    return Scale(math.ceil(math.log2(abs(number))) - room)
+    """The smallest scale at which enough of a mask is left, and its square finite.
+
+    The largest number of f32, which `nan_to_num` selects, has no finite square: beside it only scales give way at
+    which it would be infinite itself, not those of ordinary values.
+    """
+    exponent = math.ceil(math.log2(abs(number)))
+    if info.is_narrow:
+        return Scale(exponent - info.max_exponent - budget.MASK_LOSS)
+    room = max(budget.MASK_ROOM, exponent + budget.MASK_ROOM // 2)
+    return Scale(exponent - min(room, 126))
 
 
 def masked(emit: Emitter, like: ir.Value, scale: Scale, number: float) -> ir.Value:

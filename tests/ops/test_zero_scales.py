@@ -68,3 +68,18 @@ def test_the_square_of_a_mask_beside_zeros(element: str) -> None:
     (want,) = interpret(text, arrays)
     (got,) = Rewritten.of(text).run([Split(arrays[0], SMALLEST), Split(arrays[1], None)])
     np.testing.assert_array_equal(recombine(got.data, got.scale).astype(dtype), want)
+
+
+def test_the_largest_number_beside_ordinary_values_takes_their_scale() -> None:
+    """`jnp.nan_to_num` selects it: at a scale of 2^68, at which its square is finite, those of the others are not."""
+    text = """func.func @main(%x: tensor<4xf32>, %p: tensor<4xi1>) -> tensor<4xf32> {
+      %c = stablehlo.constant dense<0x7F7FFFFF> : tensor<4xf32>
+      %0 = stablehlo.select %p, %x, %c : tensor<4xi1>, tensor<4xf32>
+      %1 = stablehlo.multiply %0, %0 : tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }"""
+    arrays = [np.array([1, -2, 3, 0.5], np.float32), np.array([True, True, True, False])]
+    (want,) = interpret(text, arrays)
+    (got,) = Rewritten.of(text).run([Split(arrays[0] / 8, np.float32(8)), Split(arrays[1], None)])
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(recombine(got.data, got.scale).astype(np.float32), want)
