@@ -8,10 +8,9 @@ from scalify_hlo.module.carried_scales import mark_carried
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.rewriting import Rewriting
-from scalify_hlo.rules.shapes import joined
 from scalify_hlo.rules.signatures import Specialised
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import SMALLEST, Scale
+from scalify_hlo.scale import SMALLEST, Scale, joined
 from scalify_hlo.size.moments import UNIT, Moments
 
 # --- calls ----------------------------------------------------------------------------------------------------

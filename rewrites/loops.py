@@ -17,9 +17,9 @@ from scalify_hlo.module.identity import identity
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled_key, wide_element
 from scalify_hlo.rules.registry import rule
-from scalify_hlo.rules.shapes import joined, to_rank_0
+from scalify_hlo.rules.shapes import to_rank_0
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import ONE, Scale, Symbol, Trials
+from scalify_hlo.scale import ONE, Scale, Symbol, Trials, joined
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 

@@ -11,9 +11,9 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import Emitter
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.registry import Law, rule
-from scalify_hlo.rules.shapes import joined, to_rank_0, uniform_along
+from scalify_hlo.rules.shapes import to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import ONE, Scale
+from scalify_hlo.scale import ONE, Scale, joined
 from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import LARGEST, LARGEST_F16, TensorInfo, tensor_info
 
@@ -77,8 +77,8 @@ def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
     """Give a constant the other member's scale, which is returned: s select(p, x, c/s).
 
     In narrow types c/s saturates, so that of a mask at least c 2^-MASK_LOSS is left. The scale of a member that is
-    smaller still (zeros have the smallest one) gives way: a mask must stay one. In f64 every scale, a f32, leaves c/s
-    in range, or next to it, if it is divided in f64.
+    smaller still (zeros have the smallest one) gives way: a mask must stay one, and its square be finite. In f64 every
+    scale, a f32, leaves c/s in range, or next to it, if it is divided in f64.
     """
     emit, member = r.emit, r.scaled(other)
     info = r.info(index)
@@ -91,9 +91,16 @@ def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
 
 
 def least_mask_scale(info: TensorInfo, number: float) -> Scale:
-    """The smallest scale at which enough of a mask is left."""
-    room = info.max_exponent + budget.MASK_LOSS if info.is_narrow else 126
-    return Scale(math.ceil(math.log2(abs(number))) - room)
+    """The smallest scale at which enough of a mask is left, and its square finite.
+
+    The largest number of f32, which `nan_to_num` selects, has no finite square: beside it only scales give way at
+    which it would be infinite itself, not those of ordinary values.
+    """
+    exponent = math.ceil(math.log2(abs(number)))
+    if info.is_narrow:
+        return Scale(exponent - info.max_exponent - budget.MASK_LOSS)
+    room = max(budget.MASK_ROOM, exponent + budget.MASK_ROOM // 2)
+    return Scale(exponent - min(room, 126))
 
 
 def masked(emit: Emitter, like: ir.Value, scale: Scale, number: float) -> ir.Value:

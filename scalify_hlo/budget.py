@@ -51,6 +51,9 @@ FAR_EPSILON = 48
 MASK = 2.0**12
 # log2: how much of a mask may be lost: one of -65504 is at least -256 beside a member of a small scale.
 MASK_LOSS = 8
+# log2: how large the data of a mask become in types of the range of f32 beside a member of a small scale: sums of their
+# squares are finite. Half as much is how much larger than the mask they become, if that is more.
+MASK_ROOM = 60
 # A value is compared with a constant on its data, at no cost, while the constant at their scale is between 2^-this ...
 COMPARED_BELOW = 10
 # ... and 2^this: numbers that every type holds without loss.

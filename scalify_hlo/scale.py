@@ -7,7 +7,7 @@ Two scales with the same factors differ by a power of two known at compile time.
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from scalify_hlo import budget
@@ -101,12 +101,7 @@ class Scale:
     @property
     def shape(self) -> tuple[int, ...]:
         """() or the broadcast shape of the factors (same rank as the data, each dimension 1 or full)."""
-        shape: tuple[int, ...] = ()
-        for symbol, _ in self.factors:
-            if symbol.shape:
-                pairs = zip(shape, symbol.shape, strict=True) if shape else ((1, n) for n in symbol.shape)
-                shape = tuple(max(a, b) for a, b in pairs)
-        return shape
+        return joined(*(symbol.shape for symbol, _ in self.factors))
 
     @property
     def depth(self) -> int:
@@ -231,6 +226,12 @@ def round_log2(log2: float, rounding: Literal["down", "nearest", "up", "none"]) 
             return math.ceil(log2 - 1e-9)
         case "none":
             return log2
+
+
+def joined(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that scales of these shapes broadcast to: () where none has one. A size of 1 gives way, to 0 too."""
+    shaped = [shape for shape in shapes if shape]
+    return tuple(next((n for n in sizes if n != 1), 1) for sizes in zip(*shaped, strict=True))
 
 
 def _drop_zeros(pairs: object) -> tuple[tuple[Symbol, int], ...]:

@@ -277,6 +277,7 @@ def cases() -> dict[str, list[Case]]:
         "FAR_EPSILON": [case(_guarded_average(a), f8, f8, f8) for a in (1e-15, 1e-5)],
         "MASK": [case(lambda x: jnp.where(x > 0, x, a), f8) for a in (-5000.0, -2000.0)],
         "MASK_LOSS": [case(lambda x: jnp.where(x > 0, x, -3e4), h8)],
+        "MASK_ROOM": [case(lambda x: jnp.where(x > 0, x, -1e9), f8)],
         "COMPARED_BELOW": [case(lambda x: jnp.exp(x) * 2.0**20 > a, f8) for a in (2.0**12, 2.0**8)],
         "COMPARED_ABOVE": [case(lambda x: jnp.exp(x) * 2.0**20 > a, f8) for a in (2.0**33, 2.0**36)],
         "STEEP": [case(jnp.expm1, h8)],

@@ -13,7 +13,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.emit.maxima import power_product
 from scalify_hlo.emit.operation_emitter import OperationEmitter
 from scalify_hlo.emit.scopes import Scope
-from scalify_hlo.scale import FIRST_OPEN, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials
+from scalify_hlo.scale import FIRST_OPEN, SMALLEST, SMALLEST_EXPONENT, TRIALS, Scale, Symbol, Trials, joined
 from scalify_hlo.types import tensor_info
 
 # Powers of a scale up to this one are products of its factors one by one.
@@ -234,10 +234,7 @@ class ScaleArithmetic(OperationEmitter):
     def scale_op(self, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
         """An elementwise operation on two f32 scale values; rank 0 broadcasts to the other's shape."""
         if a.type != b.type:
-            shape_a, shape_b = tensor_info(a.type).shape, tensor_info(b.type).shape
-            shape = tuple(max(m, n) for m, n in zip(shape_a, shape_b, strict=True)) if shape_a and shape_b else (
-                shape_a or shape_b
-            )  # fmt: skip
+            shape = joined(tensor_info(a.type).shape, tensor_info(b.type).shape)
             a, b = self.broadcast_to(a, shape), self.broadcast_to(b, shape)
         return self.op(name, a.type, a, b)
 

@@ -15,6 +15,7 @@ ScaleMode = Literal["rms", "one", "jitter"]
 
 # The scale of a tensor of zeros: the smallest normal f32, so that it loses every maximum (design, section 3).
 ZERO_EXPONENT = -126
+LARGEST_EXPONENT = 127
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +78,8 @@ def split_scales(arrays: Sequence[Array], mode: ScaleMode = "rms", seed: int = 0
             continue
         exponent = 0 if mode == "one" else _rms_exponent(array)
         if mode == "jitter":
-            exponent = max(exponent + int(generator.integers(-6, 7)), ZERO_EXPONENT)
+            jittered = exponent + int(generator.integers(-6, 7))
+            exponent = min(max(jittered, ZERO_EXPONENT), LARGEST_EXPONENT)
         if mode != "one" and exponent == 0:
             exponent = 1 if generator.integers(0, 2) else -1
         splits.append(split_by_exponent(array, exponent))
@@ -123,9 +125,13 @@ def recombine(data: Array, scale: Array | None) -> Array:
     """data * scale in f64 (complex128 for complex data); the data themselves, unchanged, without a scale."""
     if scale is None:
         return data
-    wide = np.complex128 if data.dtype.kind == "c" else np.float64
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(data.astype(wide) * scale.astype(np.float64))
+        if data.dtype.kind != "c":
+            return np.asarray(data.astype(np.float64) * scale.astype(np.float64))
+        # part by part: numpy multiplies by scale + 0i, and infinity * 0 is NaN
+        value = np.empty(np.broadcast_shapes(data.shape, scale.shape), np.complex128)
+        value.real, value.imag = recombine(data.real, scale), recombine(data.imag, scale)
+        return value
 
 
 def rewritten_arguments(splits: Sequence[Split], pairings: Sequence[Pairing], rewritten: Signature) -> list[Array]:
@@ -144,7 +150,12 @@ def rewritten_arguments(splits: Sequence[Split], pairings: Sequence[Pairing], re
 
 
 def _rms_exponent(array: Array) -> int:
+    """log2 of the root mean square of what is finite, within the exponents that a scale in f32 can have."""
     values = array.astype(np.float64)
     values = values[np.isfinite(values)]
-    mean_square = float(np.mean(values * values)) if values.size else 1.0
-    return round(math.log2(mean_square) / 2) if mean_square > 0 else ZERO_EXPONENT
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return ZERO_EXPONENT if values.size else 0
+    _, exponent = math.frexp(largest)  # out of the mean: squares of f64's own range leave it
+    mean_square = float(np.mean(np.square(np.ldexp(values, -exponent))))
+    return min(max(round(exponent + math.log2(mean_square) / 2), ZERO_EXPONENT), LARGEST_EXPONENT)

@@ -5,8 +5,13 @@ the pieces. Where a piece does not apply its values are anything (2^120 in erfc'
 operation mean nothing there. Such an expansion is left as it is and computed on the value, as the operation that it
 stands for would be (`rewrites.nonlinear`).
 
-An expansion is found from its last operation, a select, backwards: elementwise operations of one shape, used nowhere
-else, that depend on constants and on one tensor only. No value changes; which operations they are is all that matters.
+An expansion is found from its last operation backwards: elementwise operations of one shape, used nowhere else, that
+depend on constants and on one tensor only. The last one is a select, or the sum of an exponential and its correction,
+
+    exp(a + b) = e + e d, with e = exp(a) and d a polynomial in b
+
+where x^2 = a + b is split by the bits of x (exp(-x^2) from jax 0.12 on, in the derivatives of erf and gelu): b is 2^-11
+of x^2, which no law of sizes sees in a difference. No value changes; which operations they are is all that matters.
 """
 
 import dataclasses
@@ -21,6 +26,7 @@ from scalify_hlo.types import tensor_info
 # Fewer operations than this are rewritten one by one: relu, leaky relu, clipping.
 _LEAST = 12
 _ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.CARRIES | Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX)
+_MEMBERS = _ELEMENTWISE | {"stablehlo.bitcast_convert"}  # of one shape, as all members: of types equally wide
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,19 +42,31 @@ class Expansion:
 
 def find_expansions(operations: Sequence[ir.Operation]) -> list[Expansion]:
     """The expansions among the operations of one block, in types with the range of f32; none overlaps another."""
-    selects = [op for op in operations if op.name == "stablehlo.select"]
-    if not selects:
+    ends = [op for op in operations if op.name == "stablehlo.select" or _corrects_exponential(op)]
+    if not ends:
         return []
     position = {op: i for i, op in enumerate(operations)}
     taken: set[ir.Operation] = set()
     found: list[Expansion] = []
-    for op in reversed(selects):  # the last select of an expansion comes first
+    for op in reversed(ends):  # the last end of an expansion comes first
         if op not in taken:
             expansion = _ending_at(op, operations, position)
             if expansion is not None:
                 found.append(expansion)
                 taken.update(expansion.members)
     return found
+
+
+def _corrects_exponential(op: ir.Operation) -> bool:
+    """Whether an operation is e + e d, e an exponential."""
+    if op.name != "stablehlo.add":
+        return False
+    owners = [value.owner for value in op.operands]
+    return any(
+        not isinstance(e, ir.Block) and e.name == "stablehlo.exponential"
+        and not isinstance(ed, ir.Block) and ed.name == "stablehlo.multiply" and e.results[0] in list(ed.operands)
+        for e, ed in (owners, reversed(owners))
+    )  # fmt: skip
 
 
 def _ending_at(last: ir.Operation, operations: Sequence[ir.Operation],
@@ -78,7 +96,7 @@ def _ending_at(last: ir.Operation, operations: Sequence[ir.Operation],
         op = operations[index]
         # Everything looked at so far depends on this one operation.
         alone = not leaves and set(pending) <= {-index}
-        if alone or op.name not in _ELEMENTWISE or tensor_info(op.results[0].type).shape != info.shape:
+        if alone or op.name not in _MEMBERS or tensor_info(op.results[0].type).shape != info.shape:
             for value, place in seen.items():  # the results that are read: a sort, a loop and a branch have several
                 if place == index:
                     leaves.append(value)

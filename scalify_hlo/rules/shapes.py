@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from scalify_hlo.emit.emitter import Emitter
 
 
-def joined(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The smallest shape that scales of these shapes broadcast to."""
-    return tuple(max(sizes) for sizes in zip(*(shape for shape in shapes if shape), strict=True))
-
-
 def to_rank_0(rewriter: Rewriting, scaled: ScaledValue) -> ScaledValue:
     """The same value with one scale for all its elements: the largest."""
     shape = scaled.scale.shape

@@ -100,6 +100,16 @@ def test_jitter_makes_no_scale_smaller_than_the_smallest() -> None:
     assert min(float(scale) for scale in scales if scale is not None) == np.finfo(np.float32).tiny
 
 
+@pytest.mark.parametrize("mode", ["rms", "jitter"])
+@pytest.mark.parametrize("value", [1e300, 5e-324, np.finfo(np.float64).max, np.finfo(np.float32).max])
+def test_values_beyond_the_range_of_a_scale_have_the_nearest_one(mode: ScaleMode, value: float) -> None:
+    """Squares of them are infinite, or zero, in f64 itself; a scale of more than 2^127 is no f32."""
+    x = np.array([value, -value])
+    for split in split_scales([x] * 10, mode):
+        assert split.scale is not None and 0 < split.scale < np.inf
+        np.testing.assert_array_equal(recombine(split.data, split.scale), x)
+
+
 def test_integers_have_no_scale() -> None:
     (split,) = split_scales([np.array([1, 2])])
     assert split.scale is None
@@ -119,6 +129,12 @@ def test_recombination_is_in_f64() -> None:
     value = recombine(np.array([60000], np.float16), np.asarray(2.0**100, np.float32))
     assert value.dtype == np.float64
     assert value[0] == 60000 * 2.0**100
+
+
+def test_complex_numbers_are_recombined_part_by_part() -> None:
+    value = recombine(np.array([complex(np.inf, 1), complex(2, -np.inf)], np.complex64), np.float32(4.0))
+    np.testing.assert_array_equal(value.real, [np.inf, 8])
+    np.testing.assert_array_equal(value.imag, [4, -np.inf])
 
 
 def test_rewritten_arguments_take_the_types_and_shapes_of_the_rewritten_signature() -> None:

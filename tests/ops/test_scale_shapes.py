@@ -22,7 +22,7 @@ from scalify_hlo.rewrite import rewrite_module
 from tests.ops.program import Program
 from tests.ops.programs import PROGRAMS
 from tests.ops.test_rules import evaluator, is_exact, range_variants
-from tests.support import Rewritten, close, f16_tolerance, parse, same_bits
+from tests.support import Rewritten, close, f16_tolerance, parse, run_on_xla, same_bits
 
 DIMENSIONS = ("first", "last", "all")
 _ELEMENTWISE = ("3x1", "1x4", "3x4")
@@ -256,3 +256,26 @@ func.func public @main(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
     scale = np.asarray([[4.0], [0.5]], np.float32)
     (result,) = rewritten.run([Split(x / scale, scale)])
     assert same_bits(recombine(result.data, result.scale).astype(np.float32), interpret(text, [x])[0]).all()
+
+
+@pytest.mark.parametrize("dims", ["all=-1", "all=0", "all=0+1"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: x * y + y,
+        lambda x, y: x.at[1].add(y[0]),
+        lambda x, y: jnp.concatenate([x, y]).sum(0),
+        lambda x, y: x @ y.T,
+        lambda x, y: jnp.maximum(x / y, x).T.reshape(-1),
+    ],
+)
+def test_a_scaled_dimension_without_elements(function: Any, dims: str) -> None:
+    """Its scale has no elements either; shapes 1 and 0 were joined to 1, and the scatter ended in an internal error."""
+    empty = jax.ShapeDtypeStruct((3, 0), jnp.float16)
+    text = jax.jit(function, keep_unused=True).lower(empty, empty).as_text()
+    rewritten = Rewritten.of(text, ScalifyOptions(scale_dims=dims))
+    zeros = np.zeros((3, 0), np.float16)
+    shapes = [argument.shape for argument in rewritten.signature.arguments[1::2]]
+    got = rewritten.run([Split(zeros, np.ones(shape, np.float32)) for shape in shapes], run_on_xla)
+    for pair, want in zip(got, run_on_xla(text, [zeros, zeros]), strict=True):
+        np.testing.assert_array_equal(recombine(pair.data, pair.scale), want)

@@ -1,9 +1,11 @@
 """Tensors of zeros carry the smallest scale (design, section 3): they lose every maximum, and never make a NaN."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from scalify_hlo.execution.inputs import Split, recombine
+from scalify_hlo.execution.interpreter import interpret
 from tests.ops.program import Program
 from tests.ops.programs import PROGRAMS
 from tests.ops.test_rules import evaluator, is_exact
@@ -50,3 +52,34 @@ def test_squares_of_zeros(op: str, element: str) -> None:
     zeros = np.zeros(3, {"f32": np.float32, "f16": np.float16}[element])
     (got,) = Rewritten.of(text).run([Split(zeros, SMALLEST)] * 2)
     np.testing.assert_array_equal(recombine(got.data, got.scale), 0)
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_the_square_of_a_mask_beside_zeros(element: str) -> None:
+    """The mask was held as data of 2^126 at the scale of zeros, and its square infinite (seed 7002, k=1479)."""
+    text = f"""func.func @main(%x: tensor<4x{element}>, %p: tensor<4xi1>) -> tensor<4x{element}> {{
+      %c = stablehlo.constant dense<-1.0e9> : tensor<4x{element}>
+      %0 = stablehlo.select %p, %x, %c : tensor<4xi1>, tensor<4x{element}>
+      %1 = stablehlo.multiply %0, %0 : tensor<4x{element}>
+      return %1 : tensor<4x{element}>
+    }}"""
+    dtype = {"f32": np.dtype(np.float32), "bf16": np.dtype(ml_dtypes.bfloat16)}[element]
+    arrays = [np.zeros(4, dtype), np.array([True, False, True, False])]
+    (want,) = interpret(text, arrays)
+    (got,) = Rewritten.of(text).run([Split(arrays[0], SMALLEST), Split(arrays[1], None)])
+    np.testing.assert_array_equal(recombine(got.data, got.scale).astype(dtype), want)
+
+
+def test_the_largest_number_beside_ordinary_values_takes_their_scale() -> None:
+    """`jnp.nan_to_num` selects it: at a scale of 2^68, at which its square is finite, those of the others are not."""
+    text = """func.func @main(%x: tensor<4xf32>, %p: tensor<4xi1>) -> tensor<4xf32> {
+      %c = stablehlo.constant dense<0x7F7FFFFF> : tensor<4xf32>
+      %0 = stablehlo.select %p, %x, %c : tensor<4xi1>, tensor<4xf32>
+      %1 = stablehlo.multiply %0, %0 : tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }"""
+    arrays = [np.array([1, -2, 3, 0.5], np.float32), np.array([True, True, True, False])]
+    (want,) = interpret(text, arrays)
+    (got,) = Rewritten.of(text).run([Split(arrays[0] / 8, np.float32(8)), Split(arrays[1], None)])
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(recombine(got.data, got.scale).astype(np.float32), want)

@@ -289,6 +289,18 @@ def test_a_forward_pass_can_be_computed_in_f16() -> None:
     assert re.search(r"dot_general .*xf16", text)
 
 
+@pytest.mark.parametrize("precision", ["fp16", "bf16", "fp8", "f32"])
+@pytest.mark.parametrize("element", ["f16", "bf16", "f64"])
+def test_a_product_that_asks_for_a_type_gives_it(precision: Any, element: str) -> None:
+    """`preferred_element_type`: the program's result had become f32."""
+    body = f"""  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8x{element}>
+  %1 = stablehlo.tanh %0 : tensor<8x8x{element}>
+  return %1 : tensor<8x8x{element}>"""  # noqa: E501
+    text = main("%x: tensor<8x16xf32>, %w: tensor<16x8xf32>", body, f"tensor<8x8x{element}>")
+    (result,) = signature(cast(text, Cast(precision))[0]).results
+    assert result.element_type == element
+
+
 def test_overrides_replace_the_preset_s_types() -> None:
     assert policy("fp16", moments="bf16") == PrecisionPolicy("f16", "f32", "f16", "bf16")
 

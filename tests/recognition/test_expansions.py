@@ -15,17 +15,32 @@ from scalify_hlo.execution.inputs import rewritten_arguments, split_by_exponent
 from scalify_hlo.execution.modules import as_module
 from scalify_hlo.execution.signature import pair_arguments
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.recognition.expansions import find_expansions
 
 Function = Callable[[Any], Any]
+
+
+def exp_of_split_square(x: jax.Array) -> jax.Array:
+    """exp(-x^2) as jax 0.12 writes it in the derivatives of erf: the square is split by the bits of x."""
+    x = jnp.minimum(jnp.abs(x), 11.0)
+    bits = jax.lax.bitcast_convert_type(x, jnp.uint32) & jnp.uint32(0xFFFFF000)
+    high = jax.lax.bitcast_convert_type(bits, jnp.float32)
+    left = (high - x) * (high + x)
+    correction = left * (1 + left * (1 / 2 + left * (1 / 6 + left * (1 / 24 + left / 120))))
+    e = jnp.exp(-high * high)
+    return e + e * correction
+
+
 SPECIAL: dict[str, Function] = {
     "erfc": jax.lax.erfc,
     "erf_inv": jax.lax.erf_inv,
     "digamma": jax.lax.digamma,
     "lgamma": jax.lax.lgamma,
+    "exp(-x^2)": exp_of_split_square,
 }
 # From jax 0.12 on lgamma is written in functions of its own, with the bits of floats.
-EXPANDED = ("erfc", "digamma", *(("lgamma",) if jax.__version_info__ < (0, 12) else ()))
+EXPANDED = ("erfc", "digamma", "exp(-x^2)", *(("lgamma",) if jax.__version_info__ < (0, 12) else ()))
 
 
 def _text(function: Function, *shapes: Any, dtype: str = "float32") -> str:
@@ -60,6 +75,24 @@ def test_values_keep_their_bits(name: str, exponent: int) -> None:
     arguments = rewritten_arguments([split_by_exponent(x, exponent)], pairs, rewritten.signature)
     data, scale = rewritten(arguments)
     np.testing.assert_array_equal(data * scale, original([x])[0])
+
+
+def test_the_derivative_of_gelu_in_f16_is_as_large_as_it_is() -> None:
+    """The correction's powers were taken to be as large as those of x^2: gradients of gelu were 0 in f16 presets."""
+
+    def step(w: jax.Array, x: jax.Array, dy: jax.Array) -> jax.Array:
+        h = x @ w
+        return w - 0.1 * (x.T @ (dy * exp_of_split_square(h)))
+
+    shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((16, 16), (32, 16), (32, 16))]
+    module = as_module(jax.jit(step).lower(*shapes).as_text())
+    precision_pipeline("fp16").run(module, [])
+    rewritten = xla.compile(module)
+    generator = np.random.default_rng(0)
+    w, x, dy = (generator.standard_normal(each.shape).astype(np.float32) for each in shapes)
+    w *= 0.1
+    data, scale = rewritten([w / 512, np.float32(512), x, np.float32(1), dy, np.float32(1)])
+    np.testing.assert_allclose(data * scale, step(w, x, dy), rtol=0.02, atol=0.02)
 
 
 def test_f16_sees_the_value_where_it_is_outside_its_range() -> None:

@@ -93,10 +93,10 @@ func.func public @add_of_a_constant_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.add %[[V2]], %[[VCST]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
-// CHECK: return %[[V6]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.add %[[V2]], %[[VCST]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V4]] : tensor<3x4xf32>
+// CHECK: return %[[V5]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @add_of_a_guard(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %1 = stablehlo.constant dense<9.765625E-4> : tensor<3x4xf32>
     %r = "stablehlo.add"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
@@ -139,10 +139,10 @@ func.func public @add_of_a_guard_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.add %[[V2]], %[[VCST]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V5]] : tensor<3x4xf32>
-// CHECK: return %[[V6]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.add %[[V2]], %[[VCST]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V4]] : tensor<3x4xf32>
+// CHECK: return %[[V5]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @add_of_a_large_constant(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %1 = stablehlo.constant dense<1000.0> : tensor<3x4xf32>
     %r = "stablehlo.add"(%0, %1) : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)

@@ -282,8 +282,8 @@ func.func public @compare_ne_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (t
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x4xf32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V0]] : tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.compare GT, %[[V1]], %[[VCST]] : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xi1>
-// CHECK: return %[[V3]] : tensor<3x4xi1>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.compare GT, %[[V1]], %[[VCST]] : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xi1>
+// CHECK: return %[[V2]] : tensor<3x4xi1>
 func.func public @compare_with_a_constant(%0: tensor<3x4xf32>) -> (tensor<3x4xi1>) {
     %1 = stablehlo.constant dense<0.5> : tensor<3x4xf32>
     %r = "stablehlo.compare"(%0, %1) {comparison_direction = #stablehlo<comparison_direction GT>} : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xi1>)

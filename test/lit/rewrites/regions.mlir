@@ -32,10 +32,10 @@ func.func public @chlo_top_k_f16(%0: tensor<3x6xf16>) -> (tensor<3x2xf16>, tenso
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[V1]] : tensor<f32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.add %[[V4]], %[[VCST]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.divide %[[V6]], %[[V7]] : tensor<3x4xf32>
-// CHECK: return %[[V8]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.add %[[V4]], %[[VCST]] : tensor<3x4xf32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V2]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V5]], %[[V6]] : tensor<3x4xf32>
+// CHECK: return %[[V7]], %[[V2]] : tensor<3x4xf32>, tensor<f32>
 func.func public @map(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.map"(%0, %1) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %c = stablehlo.multiply %a, %b : tensor<f32> %h = stablehlo.constant dense<0.5> : tensor<f32> %d = stablehlo.add %c, %h : tensor<f32> stablehlo.return %d : tensor<f32> }) {dimensions = array<i64: 0, 1>} : (tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>

@@ -51,15 +51,15 @@ func.func public @clamp_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>, %2: tensor
 // CHECK-LABEL: func.func public @clamp_between_constants(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x4xf32>
-// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<-5.000000e-01> : tensor<3x4xf32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<f32>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_0]], %[[VARG1]] : tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V2]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.clamp %[[VCST_2]], %[[V3]], %[[VCST]] : tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.divide %[[V5]], %[[V6]] : tensor<3x4xf32>
-// CHECK: return %[[V7]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<-5.000000e-01> : tensor<3x4xf32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_1]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[V1]] : tensor<3x4xf32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.clamp %[[VCST_0]], %[[V2]], %[[VCST]] : tensor<3x4xf32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V4]] : tensor<3x4xf32>
+// CHECK: return %[[V5]], %[[V0]] : tensor<3x4xf32>, tensor<f32>
 func.func public @clamp_between_constants(%1: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %0 = stablehlo.constant dense<-0.5> : tensor<3x4xf32>
     %2 = stablehlo.constant dense<0.5> : tensor<3x4xf32>
@@ -605,7 +605,7 @@ func.func public @select_of_a_constant_f16(%0: tensor<3x4xi1>, %1: tensor<3x4xf1
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<3.000000e+38> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<-3.000000e+38> : tensor<f32>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<-1.000000e+09> : tensor<f32>
-// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.26217745E-29> : tensor<f32>
+// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<9.31322574E-10> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_2]], %[[VARG2]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_1]], %[[V0]] : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.clamp %[[VCST_0]], %[[V1]], %[[VCST]] : tensor<f32>
