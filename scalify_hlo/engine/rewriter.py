@@ -130,9 +130,10 @@ class Rewriter:
             reductions = find_range_reductions(operations)
             divisors = {} if self.paper else bounded_divisors(operations)
             self.range_reductions |= reductions
-            replaced = set() if self.paper else find_replaced_numbers(operations, self.facts.numbers().number)
-            self.replaced_numbers |= replaced
-            noted += replaced
+            if not self.paper:
+                replaced = find_replaced_numbers(operations, self.facts.numbers().number)
+                self.replaced_numbers |= replaced
+                noted += replaced
             self.bounded_divisors |= divisors
             noted += (*reductions, *divisors)
         if self.journals:
