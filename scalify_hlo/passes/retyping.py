@@ -140,7 +140,8 @@ class Retyper(OperationRetyper):
             if op.name in ("stablehlo.reduce", "stablehlo.reduce_window") and shrinks(op):
                 natural = WIDE
         else:
-            computed = WIDE if ranks or any(held.extreme for held in data) else natural
+            extreme = any(held.extreme for held in data) or self._is_extreme(op, list(operands.values()))
+            computed = WIDE if ranks or extreme else natural
         for region in op.regions:
             block = region.blocks[0]
             for argument in block.arguments:
