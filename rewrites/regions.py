@@ -237,7 +237,8 @@ def _mixed_by_scattering(r: OpRewrite, index: int) -> list[int]:
 
 # s x with s u added in places: s (x with u added there)
 @rule("scatter", family="selection", law="scatter(m x, m u) = m scatter(x, u)", scale="m = max(s, t)",
-      note="multiplying bodies: on values", mixes=_mixed_by_scattering)  # fmt: skip
+      note="multiplying bodies: on values; a far constant takes the other's scale",
+      mixes=_mixed_by_scattering)  # fmt: skip
 def scatter(r: OpRewrite) -> None:
     count = len(r.op.results)
     kind = body_kind(r.op) if count == 1 else "other"
@@ -246,6 +247,12 @@ def scatter(r: OpRewrite) -> None:
         x, u = (r.scaled(i) for i in pairs[0])
         if x.indifferent and u.indifferent:
             return r.result(u.scale, u.moments, indifferent=True)
+        for i, j in (pairs[0], pairs[0][::-1]) if kind != "add" else ():
+            number = r.splat(i)
+            if number is not None and is_far(r.info(i), number) and not r.scaled(j).indifferent:
+                r.because("constant")
+                scale = mask(r, i, j, number)
+                return r.result(scale, relative(r.scaled(j), scale))
         live = u if x.indifferent else x
         scale = combined(r, pairs[0], (x, u))
         return finish_combined(r, scale, relative(live, scale))

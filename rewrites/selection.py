@@ -147,14 +147,30 @@ def _is_beside(r: OpRewrite, index: int, number: float) -> bool:
 
 # p ? s x : t y = m (p ? x s/m : y t/m)
 @rule("select", **_LAW, shaped=True, note="a far constant (a mask) takes the other member's scale; "
-      "in narrow types far multiples of one tensor, chosen by its size: on values")  # fmt: skip
+      "as does a number that is replaced again; in narrow types far multiples of one tensor, chosen by its size: on "
+      "values")  # fmt: skip
 def select(r: OpRewrite) -> None:
     if r.rewriter.free_choices and free_choice(r):
         return None
     if r.op.results[0] in r.rewriter.range_reductions:
         r.because("range")
         return on_values(r)
+    if r.op.results[0] in r.rewriter.replaced_numbers and _replaced_number(r):
+        return None
     return select_members(r, (1, 2))
+
+
+# p ? c : s x = s (p ? c/s : x), where c is not read: any number that the type holds serves
+def _replaced_number(r: OpRewrite) -> bool:
+    for i, j in ((1, 2), (2, 1)):
+        number, other = r.splat(i), r.scaled(j)
+        if number is not None and r.splat(j) is None and not other.indifferent:
+            r.set_operand(i, masked(r.emit, r.operand(i), other.scale, number))
+            r.set_operand(j, other.data)
+            r.because("constant")
+            r.result(other.scale, other.moments)
+            return True
+    return False
 
 
 # max(s x, s y) = s max(x, y), s > 0

@@ -170,7 +170,7 @@ SPARSE = 0.5
 EXTREME = 2.0**8
 # A sum over at least this many elements is a statistic, and stays in f32.
 STATISTIC = 8
-# log2: f16 data are rescaled to 2^-this, for gradients have tails and spikes, and products in a branch longer ones. Ten
+# log2: f16 gradients are rescaled to 2^-this, for they have tails and spikes, and products in a branch longer ones. Ten
 # octaves of normal numbers remain below.
 RESCALE_HEADROOM_F16 = 4
 # Errors of size (`scalify_hlo.size.size_errors`) that f16 bears: a factor of four in each leaves 2^2 of its 2^16 to

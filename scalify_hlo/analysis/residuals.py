@@ -27,7 +27,7 @@ def residual_values(calls: CallGraph, loop: ir.Operation, largest: float) -> set
 
     A tolerance is a positive constant below `largest`, or that times a size. What the loop does not change is left out.
     """
-    return _Slice(calls, loop).behind(list(_compared(calls, loop, largest)))
+    return Slice(calls, loop).behind(list(_compared(calls, loop, largest)))
 
 
 def _compared(calls: CallGraph, loop: ir.Operation, largest: float) -> Iterator[ir.Value]:
@@ -74,7 +74,7 @@ def _is_tolerance(value: ir.Value, largest: float, steps: int = _STEPS) -> bool:
     return False
 
 
-class _Slice:
+class Slice:
     """The values inside of a loop, and of the functions that it calls, that others are computed of."""
 
     def __init__(self, calls: CallGraph, loop: ir.Operation):

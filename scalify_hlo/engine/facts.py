@@ -109,7 +109,8 @@ class FactFinder:
             return self._of_call(op, value, depth)
         if name in UNARY:
             x = self.of(op.operands[0], depth - 1)
-            return _splat(UNARY[name](x.splat), value) if x.splat is not None else UNKNOWN
+            if x.splat is not None:
+                return _splat(UNARY[name](x.splat), value)
         if name in BINARY:
             x, y = self.of(op.operands[0], depth - 1).splat, self.of(op.operands[1], depth - 1).splat
             if x is not None and y is not None:

@@ -27,6 +27,7 @@ from scalify_hlo.recognition.expansions import Expansion, find_expansions
 from scalify_hlo.recognition.free_choices import FreeChoice, find_free_choices
 from scalify_hlo.recognition.laws import Law
 from scalify_hlo.recognition.range_reductions import find_range_reductions
+from scalify_hlo.recognition.replaced_numbers import find_replaced_numbers
 from scalify_hlo.rules.mirror import MIRRORED, mirror
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import scaled_form, unscaled
@@ -71,6 +72,7 @@ class Rewriter:
         self.returned_states: dict[ir.Block, frozenset[int]] = {}  # which results of a block are new state
         self.polynomials: dict[ir.Value, PolynomialSum] = {}
         self.range_reductions: set[ir.Value] = set()
+        self.replaced_numbers: set[ir.Value] = set()  # choices between a tensor and a number that is replaced again
         self.free_choices: dict[ir.Value, FreeChoice] = {}  # that a value is one of, or chosen by
         self.bounded_divisors: dict[ir.Value, Divisor] = {}
         self.journals: list[list[ir.Value]] = []
@@ -128,6 +130,10 @@ class Rewriter:
             reductions = find_range_reductions(operations)
             divisors = {} if self.paper else bounded_divisors(operations)
             self.range_reductions |= reductions
+            if not self.paper:
+                replaced = find_replaced_numbers(operations, self.facts.numbers().number)
+                self.replaced_numbers |= replaced
+                noted += replaced
             self.bounded_divisors |= divisors
             noted += (*reductions, *divisors)
         if self.journals:
@@ -421,6 +427,7 @@ class Attempt:
             rewriter.state_sums.pop(value, None)
             rewriter.polynomials.pop(value, None)
             rewriter.range_reductions.discard(value)
+            rewriter.replaced_numbers.discard(value)
             rewriter.free_choices.pop(value, None)
             rewriter.bounded_divisors.pop(value, None)
             rewriter.carried.discard(value)

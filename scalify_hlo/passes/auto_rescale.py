@@ -80,7 +80,7 @@ class AutoRescale(Pass):
     # of a vector that unlike tensors are joined to: its scale is that of the largest of them. And exponentials of few
     # numbers, whose size does not follow from that of what they are taken of.
     places: tuple[str, ...] = ("branches", "logits")
-    # What of the data becomes 1: the root mean square (2^-4 in f16), or the largest magnitude.
+    # What of the data becomes 1: the root mean square (2^-4 in f16, of gradients), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
     # The type that a later pass computes the backward pass in (`scalify-cast`); empty: the program's own.
     compute: str = ""
@@ -108,7 +108,9 @@ class AutoRescale(Pass):
                 name, element = f"{RESCALE}{i}", self._element(value, place)
                 statistic = "max" if place in _BY_LARGEST else self.statistic
                 sampled = place in _SAMPLED and not is_partitioned(module)
-                factor = _rescale(module, value, statistic, element, known.get(name), sampled=sampled)
+                # What enters a product of values may be multiplied by itself, and room that is left by that too.
+                below = budget.RESCALE_HEADROOM_F16 if element == "f16" and place != "products" else 0
+                factor = _rescale(module, value, statistic, element, known.get(name), below=below, sampled=sampled)
                 if self.numbered:
                     factor.owner.attributes[MEASURED] = ir.StringAttr.get(name)
                 op = defining_op(value)
@@ -260,11 +262,13 @@ def measured_factors(module: ir.Module) -> dict[str, ir.Value]:
 
 
 def _rescale(
-    module: ir.Module, value: ir.Value, statistic: str, element: str, known: float | None, *, sampled: bool
-) -> ir.Value:
+    module: ir.Module, value: ir.Value, statistic: str, element: str, known: float | None, *,
+    below: float, sampled: bool,
+) -> ir.Value:  # fmt: skip
     """Give all readers of `value` the same value with a scale that fits its data; what the scale is multiplied by.
 
-    sampled: the statistic of a large value is that of some rows; what does not fit it in f16 is the largest number.
+    below: log2 by which a root mean square is to be below 1. sampled: the statistic of a large value is that of some
+    rows; what does not fit it in f16 is the largest number.
     """
     readers = [(use.owner.operation, use.operand_number) for use in value.uses]
     ip, location = after(value)
@@ -278,8 +282,8 @@ def _rescale(
                 measured = sample_of_rows(measured)
             saturates = element == "f16" and tensor_info(measured.type).size < tensor_info(data.type).size
             size = magnitude(measured, statistic, groups_around(data.owner.operation))
-            if statistic == "l2" and element == "f16":
-                size = emit.times(size, 2.0**budget.RESCALE_HEADROOM_F16)
+            if statistic == "l2" and below:
+                size = emit.times(size, 2.0**below)
             factor = power_of_two(size)
         else:
             factor = emit.splat(scalar, known)

@@ -31,8 +31,8 @@ def _over_devices(number: ir.Value, name: str, groups: ir.Attribute | None) -> i
     return reduce.results[0]
 
 
-def power_of_two(x: ir.Value) -> ir.Value:
-    """f32 numbers: the largest power of two not above each of x; 1 where x is 0, infinite or NaN."""
+def power_of_two(x: ir.Value, otherwise: float = 1.0) -> ir.Value:
+    """f32 numbers: the largest power of two not above each of x; `otherwise` where x is 0, infinite or NaN."""
     shape = tensor_info(x.type).shape
     integer, predicate = emit.tensor_type(shape, "i32"), emit.tensor_type(shape, "i1")
     bits = emit.op("bitcast_convert", integer, x)
@@ -40,7 +40,7 @@ def power_of_two(x: ir.Value) -> ir.Value:
     positive = emit.compare(power, emit.splat(x.type, 0.0), "GT")
     finite = emit.op("is_finite", predicate, power)
     usable = emit.op("and", predicate, positive, finite)
-    return emit.op("select", x.type, usable, power, emit.splat(x.type, 1.0))
+    return emit.op("select", x.type, usable, power, emit.splat(x.type, otherwise))
 
 
 def marker(

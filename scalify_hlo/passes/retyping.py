@@ -10,6 +10,7 @@ values stored so. These stay in f32, or are computed in it:
 - what depends on no parameter or input: positions, tables of sines, random numbers, masks;
 - an operation with a constant outside the compute type's normal range (epsilons), and one with a scalar;
 - sums and products, which accumulate wide;
+- what a loop carries and computes of itself alone, as the positions of a simulation;
 - what a loop's residual is computed of inside of it, where the loop ends when that is below a tolerance;
 - values by which an index is chosen (argmin, top_k, argsort), whose differences count however small;
 - values in which constants that stand for minus infinity are mixed (attention masks such as -1e9), up to the
@@ -25,6 +26,7 @@ from collections.abc import Callable, Sequence
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import only_reader, terminator
 from scalify_hlo.analysis.residuals import residual_values
+from scalify_hlo.analysis.simulations import simulated_values
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.carriers import carries
@@ -138,7 +140,8 @@ class Retyper(OperationRetyper):
             if op.name in ("stablehlo.reduce", "stablehlo.reduce_window") and shrinks(op):
                 natural = WIDE
         else:
-            computed = WIDE if ranks or any(held.extreme for held in data) else natural
+            extreme = any(held.extreme for held in data) or self._is_extreme(op, list(operands.values()))
+            computed = WIDE if ranks or extreme else natural
         for region in op.regions:
             block = region.blocks[0]
             for argument in block.arguments:
@@ -196,6 +199,7 @@ class Retyper(OperationRetyper):
         self.exact.note_whole(body)
         if self.policy.compute != WIDE:
             self.keep.update(residual_values(self.calls, op, budget.TOLERANCE * epsilon(self.policy.compute)))
+            self.keep.update(simulated_values(self.calls, op, self._is_from_model))
         extremes = becomes_extreme(self.calls, op, self.held)
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
@@ -221,6 +225,9 @@ class Retyper(OperationRetyper):
             if i in derived and self.exact.is_derived(last.operands[i]):
                 self.exact.derived.add(op.results[i])
             last.operands[i] = self._into_update(held) if self._is_updated(op, i) else held.read(element)
+
+    def _is_from_model(self, value: ir.Value) -> bool:
+        return value in self.held and self.held[value].from_model
 
     def _is_updated(self, loop: ir.Operation, i: int) -> bool:
         return loop.results[i] in self.update.values

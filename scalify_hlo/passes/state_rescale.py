@@ -165,12 +165,12 @@ def _with_scale(module: ir.Module, value: ir.Value, scale: ir.Value, factor: ir.
 def _factor(size: ir.Value, target: int, due: ir.Value | None) -> ir.Value:
     """What scales are multiplied by, of data of some sizes, f32 numbers: 1 where these are near 2^target."""
     shape = tensor_info(size.type).shape
-    size = power_of_two(size)
+    # Zeros count as what they should be: their scale stays.
+    size = power_of_two(size, otherwise=2.0**target)
     low, high = (emit.splat(size.type, 2.0 ** (target + side * budget.STATE_NEAR)) for side in (-1, 1))
     far = emit.op("or", emit.tensor_type(shape, "i1"), emit.compare(size, low, "LT"), emit.compare(size, high, "GT"))
     if due is not None:
         far = emit.op("and", far.type, far, emit.broadcast(due, far))
-    # Of zeros `size` is 1, which is near: their scale stays.
     return emit.op("select", size.type, far, emit.times(size, 2.0**-target), emit.splat(size.type, 1.0))
 
 

@@ -89,6 +89,7 @@ class Rewriting(Protocol):
     returned_states: dict[ir.Block, frozenset[int]]
     polynomials: dict[ir.Value, PolynomialSum]
     range_reductions: set[ir.Value]
+    replaced_numbers: set[ir.Value]
     free_choices: dict[ir.Value, FreeChoice]
     bounded_divisors: dict[ir.Value, Divisor]
     sums: list[Sum]

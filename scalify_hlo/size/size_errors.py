@@ -8,6 +8,7 @@ correlated, which training changes. Such an error goes into later values as a po
 Degrees follow from the operations alone: a product adds them, a quotient subtracts them, a root halves them, and a sum
 has those of the term that has most, for it is no further from its estimate than the furthest. A normalisation is then
 what it is in any spelling, of degree 0 in all that comes in: x / sqrt(mean(x^2)), exp(x) / sum(exp(x)), x / amax(x).
+A sum of elements in places that are always the same, as a trace, has an error of its own: they may differ.
 Bounded functions (tanh, logistic, clamp between constants) are of degree 0 as well, so that silu(x) is of degree 1. The
 errors of a value are the sum of the magnitudes of its degrees in all contractions (and exponentials) behind it.
 Arguments have none: they come with their scale, which for state is measured.
@@ -34,6 +35,8 @@ _Degrees = Mapping[int, float]
 _NONE: _Degrees = {}
 # Values of more sources become a source of their own: residual streams have all earlier layers behind them.
 _MOST_SOURCES = 64
+# How many values are looked back at.
+_FAR = 50
 
 _CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
 _BOUNDED = frozenset(
@@ -202,6 +205,8 @@ class SizeErrors:
             return self._largest(operands[1:])
         if name == "stablehlo.reduce" and body_kind(op) == "multiply":
             return _power(operands[0], _reduced(op))
+        if name == "stablehlo.reduce" and operands[0] and _is_of_some_places(op.operands[0]):
+            return _product(operands[0], self._new(1.0))
         return operands[0] if name in _FIRST else self._largest(operands)
 
     def _largest(self, terms: Sequence[_Degrees]) -> _Degrees:
@@ -248,6 +253,24 @@ def _reduced(op: ir.Operation) -> int:
     """How many elements a reduction makes one of."""
     before, after = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
     return before.size // max(after.size, 1) if before.is_static else 1
+
+
+# trace(y^T y) = sum over i of (y^T y)_ii, which are sqrt(K) times as large as the other elements
+def _is_of_some_places(value: ir.Value) -> bool:
+    """Whether a tensor has zeros in places that are always the same, as a diagonal has around it: what is left may be
+    of another size than all of it, as variances are beside covariances."""
+    op = defining_op(unconverted(value))
+    if op is None or op.name != "stablehlo.select" or all(_number(member) != 0 for member in op.operands[1:]):
+        return False
+    pending, seen = [op.operands[0]], set[ir.Value]()
+    while pending:
+        current = pending.pop()
+        defining = defining_op(current)
+        if defining is None or len(defining.regions) or len(seen) > _FAR:
+            return False
+        seen.add(current)
+        pending += [operand for operand in defining.operands if operand not in seen]
+    return True
 
 
 def _behind(products: Iterable[ir.Operation]) -> set[ir.Operation]:

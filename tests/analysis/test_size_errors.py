@@ -44,6 +44,11 @@ def repeated(x: jax.Array, w: jax.Array) -> jax.Array:
     return jax.lax.fori_loop(0, 3, lambda _, y: jnp.maximum(y @ w, 0), x)
 
 
+def by_trace(w: jax.Array) -> jax.Array:
+    covariance = w.T @ w
+    return covariance / jnp.sum(jax.lax.select(jnp.eye(32, dtype=bool), covariance, jnp.zeros_like(w)))
+
+
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
@@ -61,6 +66,7 @@ def repeated(x: jax.Array, w: jax.Array) -> jax.Array:
         (lambda x, w: x + x @ w @ w, 2),
         (lambda x, w: (x @ w) * (x @ w.T) * jax.nn.silu(x @ (w + 1)), 3),
         (lambda x, w: rms_norm(repeated(x, w)), 0),
+        (lambda x, w: x[0] * by_trace(w), 1),  # a covariance's variances are larger than the rest of it
     ],
 )
 def test_degrees(function: Callable[..., Any], expected: float) -> None:

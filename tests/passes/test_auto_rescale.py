@@ -326,6 +326,27 @@ def test_powers_of_a_wrong_estimate_stay_within_the_range_of_f16(
     assert not np.isfinite(run()).all()
 
 
+@pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
+def test_iterations_of_products_towards_an_inverse_root_are_measured(precision: str) -> None:
+    """P <- (3 P - P^3 S) / 2 cubes what is wrong of P, and S is the covariance over its trace, of variances alone."""
+    x = np.random.default_rng(0).normal(size=(96, 24)).astype(np.float32)
+    y = np.random.default_rng(1).normal(size=(96, 24)).astype(np.float32)
+
+    def loss(x: jax.Array) -> jax.Array:
+        covariance = x.T @ x / len(x)
+        trace = jnp.trace(covariance)
+        root = jnp.eye(24)
+        for _ in range(5):
+            root = 1.5 * root - 0.5 * root @ root @ root @ (covariance / trace)
+        return jnp.mean(y * (x @ root) / jnp.sqrt(trace))
+
+    exact = np.asarray(jax.jit(jax.grad(loss))(x), np.float64)
+    step = jax.jit(scalify_hlo.scalify(jax.grad(loss), precision=precision), compiler_options=ROUNDED)
+    scaled = step(scalify_hlo.as_scaled_array(x))
+    got = np.asarray(scaled.data, np.float64) * np.asarray(scaled.scale, np.float64)
+    assert np.linalg.norm(got - exact) < 0.01 * np.linalg.norm(exact)
+
+
 @pytest.mark.parametrize(("powers", "measured"), [((3, 3), 1), ((2, 2), 0), ((3, 1), 0), ((1, 3), 0), ((4, 3), 1)])
 def test_powers_that_cancel_in_a_quotient_are_measured(powers: tuple[int, int], measured: int) -> None:
     """Those of degree more than 2 on both sides."""

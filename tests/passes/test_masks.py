@@ -118,3 +118,26 @@ def test_a_far_bound_that_enters_a_loop_is_no_size_of_what_the_loop_returns(prog
     found = scalify_hlo.asarray(function(*scalify_hlo.as_scaled_array((x, weights))))
     want = program(x @ weights)
     np.testing.assert_allclose(np.float32(found), want, atol=2e-3 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize("start", ["first", "rows", "least"])
+def test_what_is_written_beside_stand_ins_for_infinity_keeps_its_size(precision: str, start: str) -> None:
+    """Distances, of which those that are not known yet are 1e10: at its scale those that are were 0."""
+    rng = np.random.default_rng(0)
+    x, w = np.float32(rng.normal(size=(8, 16)) / 64), np.float32(rng.normal(size=(16, 16)) / 4)
+
+    def distances(w: jax.Array, x: jax.Array) -> jax.Array:
+        known, far = x @ w, jnp.full((9, 16), 1e10)
+        if start == "first":
+            return far.at[0].set(known[0])[0]
+        return far.at[:8].set(known).min(0) if start == "rows" else far.at[jnp.arange(8) // 2].min(known).min(0)
+
+    def loss(w: jax.Array, x: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.tanh(distances(w, x)) * jnp.arange(16.0))
+
+    for function in (distances, jax.grad(loss)):
+        want = np.asarray(jax.jit(function)(w, x), np.float64)
+        got = scalify_hlo.scalify(function, precision=precision)(*map(scalify_hlo.as_scaled_array, (w, x)))
+        value = np.asarray(got.data, np.float64) * np.asarray(got.scale, np.float64)
+        assert np.linalg.norm(value - want) < 0.01 * np.linalg.norm(want)

@@ -58,6 +58,31 @@ def test_a_state_of_zeros_takes_the_size_of_its_first_update():
     assert all(-9 < log2_rms(each) < 1 for each in moments)
 
 
+def test_zeros_keep_their_scale():
+    """Moments that are 0 until several gradients are there had 2^4 times their scale in each step, up to infinity."""
+    optimiser = optax.MultiSteps(optax.adam(1e-3), 8)
+
+    def step(state, x):
+        value, gradients = jax.value_and_grad(lambda p: jnp.mean((jnp.tanh(x @ p["w"] + p["b"]) - 1) ** 2))(state["p"])
+        updates, kept = optimiser.update(gradients, state["o"], state["p"])
+        return {"p": optax.apply_updates(state["p"], updates), "o": kept}, value
+
+    transformed = sc.scalify(step, precision="fp8-fp16-state")
+    state = sc.as_scaled_array({"p": WEIGHTS, "o": optimiser.init(WEIGHTS)})
+    scales = []
+    for _ in range(3):
+        state, _ = transformed(state, sc.as_scaled_array(INPUTS))
+        scales.append(
+            [
+                float(each.scale)
+                for each in sc.tree.leaves(state["o"].inner_opt_state)
+                if isinstance(each, sc.ScaledArray)
+            ]
+        )
+    assert len(scales[0]) == 4
+    assert scales[1] == scales[2]
+
+
 def test_values_do_not_change():
     """A power of two moves from the data to the scale: in f32 the state is the same to the bit."""
     wrong = {"w": sc.as_scaled_array(WEIGHTS["w"], np.float32(2.0**9)), "b": sc.as_scaled_array(WEIGHTS["b"])}

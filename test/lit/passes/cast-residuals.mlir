@@ -6,7 +6,7 @@
 // CHECK: stablehlo.while({{.+}}) : tensor<4x8xf32>, tensor<8x8xf16>, tensor<f32>, tensor<4x8xf16>
 // CHECK: stablehlo.dot_general {{.+}} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
 // CHECK: stablehlo.subtract {{.+}} : tensor<4x8xf32>
-// CHECK: stablehlo.multiply {{.+}} : tensor<4x8xf16>
+// CHECK: stablehlo.tanh {{.+}} : tensor<4x8xf16>
 // CHECK: stablehlo.dot_general {{.+}} : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf32>
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -22,8 +22,9 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> (tensor<4x8xf32>, t
       %2 = stablehlo.subtract %1, %a : tensor<4x8xf32>
       %3 = stablehlo.abs %2 : tensor<4x8xf32>
       %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
-      %5 = stablehlo.multiply %d, %d : tensor<4x8xf32>
-      stablehlo.return %1, %b, %4, %5 : tensor<4x8xf32>, tensor<8x8xf32>, tensor<f32>, tensor<4x8xf32>
+      %5 = stablehlo.dot_general %d, %b, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      %7 = stablehlo.tanh %5 : tensor<4x8xf32>
+      stablehlo.return %1, %b, %4, %7 : tensor<4x8xf32>, tensor<8x8xf32>, tensor<f32>, tensor<4x8xf32>
     }
   %6 = stablehlo.dot_general %z, %w, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   return %6, %y : tensor<4x8xf32>, tensor<4x8xf32>

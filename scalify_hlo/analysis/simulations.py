@@ -1,0 +1,59 @@
+"""What a loop carries and computes of itself alone: the positions of a simulation, whatever is decided in each step.
+
+# x' = x + h v, v' = v + h f(x, v, a), a an action, which is an integer: no number of a parameter enters x
+
+No product reads it but as an input, so that 16 bits make nothing of it faster, while x + h v is rounded in each step,
+and x may grow to any size from where it starts.
+"""
+
+from collections.abc import Callable
+
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.residuals import Slice
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.traits import Trait, is_linear_algebra, names
+from scalify_hlo.types import tensor_info
+
+_PRODUCTS = names(Trait.CONTRACTS)
+
+
+def simulated_values(calls: CallGraph, loop: ir.Operation, is_from_model: Callable[[ir.Value], bool]) -> set[ir.Value]:
+    """The float values inside of a `stablehlo.while` that such carried values are, or are computed of.
+
+    is_from_model: whether a value from outside depends on an input or parameter.
+    """
+    body = loop.regions[1].blocks[0]
+    found: set[ir.Value] = set()
+    for argument, last in zip(body.arguments, terminator(body).operands, strict=True):
+        info = tensor_info(argument.type)
+        if not info.is_float or not info.rank or last == argument or argument in found or _is_stack(argument):
+            continue
+        own = Slice(calls, loop).behind([argument])
+        if not any(_is_foreign(value, own, body, loop, is_from_model) for value in own):
+            found |= own
+    return found
+
+
+def _is_stack(argument: ir.Value) -> bool:
+    """Whether iterations only write into it what they give."""
+    uses = [(use.owner.operation.name, use.operand_number) for use in argument.uses]
+    return all(name == "stablehlo.dynamic_update_slice" and i == 0 for name, i in uses)
+
+
+def _is_foreign(
+    value: ir.Value, own: set[ir.Value], body: ir.Block, loop: ir.Operation, is_from_model: Callable[[ir.Value], bool]
+) -> bool:
+    """Whether a product gives a value, or something of an input or parameter from outside of the loop enters it."""
+    op = defining_op(value)
+    if op is None:
+        return False
+    if op.name in _PRODUCTS or is_linear_algebra(op):
+        return True
+    for operand in op.operands:
+        info = tensor_info(operand.type)
+        if not info.is_float or not info.rank or operand in own:
+            continue
+        held = isinstance(operand.owner, ir.Block) and operand.owner == body
+        if is_from_model(loop.operands[ir.BlockArgument(operand).arg_number] if held else operand):
+            return True
+    return False

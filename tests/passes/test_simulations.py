@@ -1,0 +1,85 @@
+"""`scalify-cast`: what a loop computes of itself alone, whatever is decided in each step, is carried in f32."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import scalify_hlo as sc
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.passes.cast import Cast
+from scalify_hlo.passes.normal_form import NormalForm
+
+GENERATOR = np.random.default_rng(0)
+W = np.float32(GENERATOR.standard_normal((4, 2)))
+STATE = np.float32(0.02 * GENERATOR.standard_normal((16, 4)))
+FORCES = np.float32(GENERATOR.standard_normal((12, 16, 2)))
+
+
+def moved(state: jax.Array, force: jax.Array) -> jax.Array:
+    """Of points that are thrown about by a spring whose force is a cube: they come to 2^7 times their first size."""
+    x, v = jnp.split(state, 2, 1)
+    return jnp.concatenate([x + 0.3 * v, v + 0.3 * force - 0.1 * x**3], 1)
+
+
+def by_decisions(w: jax.Array, state: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """What parameters decide is an integer."""
+
+    def step(state: jax.Array, _: Any) -> tuple[jax.Array, jax.Array]:
+        action = jnp.argmax(state @ w, -1)
+        return moved(state, jnp.where(action == 1, 1.0, -1.0)[:, None]), state
+
+    return jax.lax.scan(step, state, None, length=12)
+
+
+def by_inputs(w: jax.Array, state: jax.Array) -> tuple[jax.Array, jax.Array]:
+    del w
+
+    def step(state: jax.Array, force: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return moved(state, force), state
+
+    return jax.lax.scan(step, state, FORCES * jnp.mean(state))
+
+
+def by_products(w: jax.Array, state: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def step(state: jax.Array, _: Any) -> tuple[jax.Array, jax.Array]:
+        return moved(state, state @ w), state
+
+    return jax.lax.scan(step, state, None, length=12)
+
+
+@pytest.mark.parametrize(("function", "carried"), [(by_decisions, "f32"), (by_inputs, "f16"), (by_products, "f16")])
+def test_what_a_loop_carries(function: Callable[..., Any], carried: str) -> None:
+    """What is stacked of it, for products to read, is in 16 bits."""
+
+    def step(w: jax.Array, state: jax.Array) -> Any:
+        last, seen = function(w, state)
+        loss, gradient = jax.value_and_grad(lambda w: jnp.mean(jnp.tanh(jax.lax.stop_gradient(seen) @ w)))(w)
+        return w - 0.1 * gradient, last, loss
+
+    text = jax.export.export(jax.jit(step))(W, STATE).mlir_module()
+    with make_context():
+        module = ir.Module.parse(text)
+        NormalForm().apply(module, [])
+        Cast(precision="fp16").apply(module, [])
+        loop = next(line for line in str(module).splitlines() if "stablehlo.while" in line)
+    assert set(re.findall(r"tensor<16x4x(f\d+)>", loop)) == {carried}
+    assert set(re.findall(r"tensor<12x16x4x(f\d+)>", loop)) == {"f16"}
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp8-fp16-state"])
+def test_a_simulation_is_that_of_f32(precision: str) -> None:
+    """At the scale that positions start with, the cubes of later ones were infinite."""
+
+    def function(state: jax.Array, w: jax.Array) -> jax.Array:
+        return by_decisions(w, state)[0]
+
+    exact = np.asarray(jax.jit(function)(STATE, W))
+    scaled = sc.scalify(function, precision=precision)(*map(sc.as_scaled_array, (STATE, W)))
+    got = np.asarray(scaled.data, np.float64) * np.asarray(scaled.scale, np.float64)
+    assert np.linalg.norm(got - exact) < 2e-3 * np.linalg.norm(exact)
