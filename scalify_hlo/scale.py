@@ -101,7 +101,11 @@ class Scale:
     @property
     def shape(self) -> tuple[int, ...]:
         """() or the broadcast shape of the factors (same rank as the data, each dimension 1 or full)."""
-        return joined(*(symbol.shape for symbol, _ in self.factors))
+        shape: tuple[int, ...] = ()
+        for symbol, _ in self.factors:
+            if symbol.shape:
+                shape = joined(shape, symbol.shape)
+        return shape
 
     @property
     def depth(self) -> int:

@@ -130,7 +130,7 @@ def recombine(data: Array, scale: Array | None) -> Array:
             return np.asarray(data.astype(np.float64) * scale.astype(np.float64))
         # part by part: numpy multiplies by scale + 0i, and infinity * 0 is NaN
         value = np.empty(np.broadcast_shapes(data.shape, scale.shape), np.complex128)
-        value.real, value.imag = recombine(data.real, scale), recombine(data.imag, scale)
+        value.real, value.imag = (recombine(np.asarray(part(data)), scale) for part in (np.real, np.imag))
         return value
 
 

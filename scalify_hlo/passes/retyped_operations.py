@@ -144,8 +144,9 @@ class OperationRetyper:
         operands = self._operands(op)
         if not operands:
             return None
-        if self._is_kept(op) or self._in_update(op):
-            element = self.policy.update if self._in_update(op) else WIDE
+        in_update = self._in_update(op)
+        if in_update or self._is_kept(op):
+            element = self.policy.update if in_update else WIDE
             return self._set(op, element, element, operands)
         self.exact.note_quotient(op, operands)
         natural = self._natural(operands.values())
@@ -248,18 +249,19 @@ class OperationRetyper:
         )
 
     def _is_kept(self, op: ir.Operation) -> bool:
-        return any(result in self.keep for result in op.results)
+        return not self.keep.isdisjoint(op.results)
 
     def _is_extreme(self, op: ir.Operation, operands: Sequence[Held]) -> bool:
         """Whether a stand-in for infinity is among the elements of the result."""
-        if op.name in kinds.BOUNDED or self._in_update(op):
+        if op.name in kinds.BOUNDED:
             return False
         if any(held.extreme for held in operands):
-            return op.name not in kinds.PRODUCTS
+            return op.name not in kinds.PRODUCTS and not self._in_update(op)
         return (
             op.name in kinds.MERGING
             and any(held.from_model for held in operands)
             and any(not held.from_model and held.magnitude > budget.EXTREME for held in operands)
+            and not self._in_update(op)
         )
 
 

@@ -27,6 +27,7 @@ from scalify_hlo.types import tensor_info
 _LEAST = 12
 _ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.CARRIES | Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX)
 _MEMBERS = _ELEMENTWISE | {"stablehlo.bitcast_convert"}  # of one shape, as all members: of types equally wide
+_SUM = "stablehlo.add"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Expansion:
 
 def find_expansions(operations: Sequence[ir.Operation]) -> list[Expansion]:
     """The expansions among the operations of one block, in types with the range of f32; none overlaps another."""
-    ends = [op for op in operations if op.name == "stablehlo.select" or _corrects_exponential(op)]
+    ends = [op for op in operations if op.name == "stablehlo.select" or (op.name == _SUM and _corrects_exponential(op))]
     if not ends:
         return []
     position = {op: i for i, op in enumerate(operations)}
@@ -58,15 +59,14 @@ def find_expansions(operations: Sequence[ir.Operation]) -> list[Expansion]:
 
 
 def _corrects_exponential(op: ir.Operation) -> bool:
-    """Whether an operation is e + e d, e an exponential."""
-    if op.name != "stablehlo.add":
-        return False
-    owners = [value.owner for value in op.operands]
-    return any(
-        not isinstance(e, ir.Block) and e.name == "stablehlo.exponential"
-        and not isinstance(ed, ir.Block) and ed.name == "stablehlo.multiply" and e.results[0] in list(ed.operands)
-        for e, ed in (owners, reversed(owners))
-    )  # fmt: skip
+    """Whether a sum is e + e d, e an exponential."""
+    x, y = op.operands
+    for e, ed in ((x.owner, y.owner), (y.owner, x.owner)):
+        if isinstance(e, ir.Block) or isinstance(ed, ir.Block):
+            return False
+        if e.name == "stablehlo.exponential" and ed.name == "stablehlo.multiply" and e.results[0] in list(ed.operands):
+            return True
+    return False
 
 
 def _ending_at(last: ir.Operation, operations: Sequence[ir.Operation],
