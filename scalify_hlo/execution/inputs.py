@@ -129,9 +129,8 @@ def recombine(data: Array, scale: Array | None) -> Array:
         if data.dtype.kind != "c":
             return np.asarray(data.astype(np.float64) * scale.astype(np.float64))
         # part by part: numpy multiplies by scale + 0i, and infinity * 0 is NaN
-        value = np.empty(np.broadcast_shapes(data.shape, scale.shape), np.complex128)
-        value.real, value.imag = (recombine(np.asarray(part(data)), scale) for part in (np.real, np.imag))
-        return value
+        parts = recombine(np.real(data), scale), recombine(np.imag(data), scale)
+        return np.stack(parts, axis=-1).view(np.complex128)[..., 0]
 
 
 def rewritten_arguments(splits: Sequence[Split], pairings: Sequence[Pairing], rewritten: Signature) -> list[Array]:
