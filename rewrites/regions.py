@@ -247,9 +247,10 @@ def scatter(r: OpRewrite) -> None:
         x, u = (r.scaled(i) for i in pairs[0])
         if x.indifferent and u.indifferent:
             return r.result(u.scale, u.moments, indifferent=True)
-        for i, j in (pairs[0], pairs[0][::-1]) if kind != "add" else ():
+        both = kind != "add" and not x.indifferent and not u.indifferent
+        for i, j in (pairs[0], pairs[0][::-1]) if both else ():
             number = r.splat(i)
-            if number is not None and is_far(r.info(i), number) and not r.scaled(j).indifferent:
+            if number is not None and is_far(r.info(i), number):
                 r.because("constant")
                 scale = mask(r, i, j, number)
                 return r.result(scale, relative(r.scaled(j), scale))
