@@ -46,7 +46,7 @@ func.func @times(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
       %go = stablehlo.compare LT, %c, %end : (tensor<f32>, tensor<f32>) -> tensor<i1>
       stablehlo.return %go : tensor<i1>
     } do {
-      %0 = stablehlo.multiply %a, %a : tensor<4x8xf32>
+      %0 = stablehlo.multiply %a, %x : tensor<4x8xf32>
       %1 = stablehlo.add %c, %step : tensor<f32>
       stablehlo.return %0, %1 : tensor<4x8xf32>, tensor<f32>
     }
@@ -55,7 +55,7 @@ func.func @times(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
       %go = stablehlo.compare GT, %c, %far : (tensor<f32>, tensor<f32>) -> tensor<i1>
       stablehlo.return %go : tensor<i1>
     } do {
-      %0 = stablehlo.multiply %a, %a : tensor<4x8xf32>
+      %0 = stablehlo.multiply %a, %x : tensor<4x8xf32>
       %1 = stablehlo.subtract %0, %a : tensor<4x8xf32>
       %2 = stablehlo.abs %1 : tensor<4x8xf32>
       %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
