@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from scalify_hlo import budget
 from scalify_hlo.execution.inputs import Split, recombine
 from scalify_hlo.execution.interpreter import interpret
 from tests.ops.program import Program
@@ -83,3 +84,15 @@ def test_the_largest_number_beside_ordinary_values_takes_their_scale() -> None:
     (got,) = Rewritten.of(text).run([Split(arrays[0] / 8, np.float32(8)), Split(arrays[1], None)])
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(recombine(got.data, got.scale).astype(np.float32), want)
+
+
+def test_a_bound_beside_zeros_leaves_them_their_scale() -> None:
+    """PPO's clipped ratios: zeros at 2^-59 were taken for numbers of that size, and its loss was NaN in fp16."""
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %c = stablehlo.constant dense<1.2> : tensor<4xf32>
+      %0 = stablehlo.minimum %x, %c : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    (got,) = Rewritten.of(text).run([Split(np.zeros(4, np.float32), SMALLEST)])
+    assert got.scale is not None and np.log2(got.scale) < budget.ZEROS
+    np.testing.assert_array_equal(got.data, 0)
