@@ -73,14 +73,14 @@ def entry_function(module: ir.Module) -> Any:
     functions = [op for op in module.body.operations if op.operation.name == "func.func"]
     public = [f for f in functions if _visibility(f) != "private"]
     for function in functions:
-        if _symbol(function) == "main":
+        if symbol_name(function) == "main":
             return function
     if len(public) == 1:
         return public[0]
     if not public:
         where = describe_location(module.operation.location)
         raise ScalifyError(Diagnostic("the module has no public function to run; make one of them @main", where))
-    names = ", ".join(f"@{_symbol(f)}" for f in public)
+    names = ", ".join(f"@{symbol_name(f)}" for f in public)
     why = f"the module has several public functions ({names}) and none is @main: name the one to run @main"
     raise ScalifyError(Diagnostic(why, describe_location(public[1].operation.location)))
 
@@ -236,10 +236,6 @@ def _string(attributes: Any, key: str) -> str:
         return ""
     value = attributes[key]
     return value.value if isinstance(value, ir.StringAttr) else ""
-
-
-def _symbol(function: Any) -> str:
-    return symbol_name(function)
 
 
 def _visibility(function: Any) -> str:
