@@ -19,10 +19,11 @@ from scalify_hlo.analysis.calls import defining_op, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.packed_scales import elements_of, is_packable, place_in_vector, vector_of
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.module.carried_scales import CARRIED
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.joined_stacks import join_stacks
+from scalify_hlo.passes.replaced_operations import in_place_of, return_instead, unchanged
 
 _LOOP, _BRANCHES = "stablehlo.while", ("stablehlo.case", "stablehlo.if")
 # One number is written by one kernel as it is.
@@ -40,9 +41,11 @@ class JoinCarried(Pass):
         if is_partitioned(module):
             return
         with module.context, ir.Location.unknown(module.context):
-            found = [op for op in walk(module.operation) if op.name == _LOOP or op.name in _BRANCHES]
-            count = 0
-            for op in found:  # outer ones first
+            found, stacks, count = _loops_and_branches(module), 0, 0
+            while (joined := join_stacks(op for op in found if op.name == _LOOP)) != 0:
+                stacks += joined
+                found = _loops_and_branches(module)
+            for op in found:
                 numbers = _changed(op) if op.name == _LOOP else _returned(op)
                 if len(numbers) >= _FEWEST:
                     (_join_carried if op.name == _LOOP else _join_returned)(op, numbers)
@@ -52,6 +55,13 @@ class JoinCarried(Pass):
         if count:
             message = f"{self.name}: {count} numbers of loops and branches are carried in vectors"
             remarks.append(Diagnostic(message, "", "remark"))
+        if stacks:
+            remarks.append(Diagnostic(f"{self.name}: {stacks} stacks of numbers are written as rows", "", "remark"))
+
+
+def _loops_and_branches(module: ir.Module) -> list[ir.Operation]:
+    """Outer ones first."""
+    return [op for op in walk(module.operation) if op.name == _LOOP or op.name in _BRANCHES]
 
 
 def _changed(loop: ir.Operation) -> list[int]:
@@ -74,7 +84,7 @@ def _join_carried(loop: ir.Operation, numbers: list[int]) -> None:
     others = [i for i in range(len(loop.operands)) if i not in set(numbers)]
     with ir.InsertionPoint(loop), loop.location:
         vector = vector_of([loop.operands[i] for i in numbers])
-    joined = _replacement(loop, [*(loop.operands[i] for i in others), vector], vector.type, others)
+    joined = in_place_of(loop, [*(loop.operands[i] for i in others), vector], others, [vector.type])
     for region in joined.regions:
         block = region.blocks[0]
         carried = block.add_argument(vector.type, loop.location)
@@ -83,28 +93,17 @@ def _join_carried(loop: ir.Operation, numbers: list[int]) -> None:
         for i in reversed(numbers):
             block.erase_argument(i)
     _return_vector(joined.regions[1].blocks[0], numbers, others)
-    _replace(loop, joined, numbers, others)
+    _read_results(loop, joined, numbers, others)
 
 
 def _join_returned(op: ir.Operation, numbers: list[int]) -> None:
     """Replace branches by ones that return some of their numbers as a vector, behind all else."""
     others = [i for i in range(len(op.results)) if i not in set(numbers)]
     type_ = emit.tensor_type((len(numbers),), "f32")
-    joined = _replacement(op, list(op.operands), type_, others)
+    joined = in_place_of(op, list(op.operands), others, [type_])
     for region in joined.regions:
         _return_vector(region.blocks[0], numbers, others)
-    _replace(op, joined, numbers, others)
-
-
-def _replacement(op: ir.Operation, operands: list[ir.Value], vector: ir.Type, others: list[int]) -> ir.Operation:
-    """An operation with the regions of another one, which has none then; its results are some of those and a vector."""
-    types = [*(op.results[i].type for i in others), vector]
-    attributes = {each: value for each, value in op.attributes.items() if each != CARRIED}
-    with ir.InsertionPoint(op), op.location:
-        joined = ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions))
-    for old, new in zip(op.regions, joined.regions, strict=True):
-        old.blocks[0].append_to(new)
-    return joined
+    _read_results(op, joined, numbers, others)
 
 
 def _return_vector(block: ir.Block, numbers: list[int], others: list[int]) -> None:
@@ -112,17 +111,14 @@ def _return_vector(block: ir.Block, numbers: list[int], others: list[int]) -> No
     returned = list(last.operands)
     with ir.InsertionPoint(last), last.location:
         vector = vector_of([returned[i] for i in numbers])
-        ir.Operation.create(last.name, [], [*(returned[i] for i in others), vector])
-    last.erase()
+    return_instead(last, [*(returned[i] for i in others), vector])
 
 
-def _replace(op: ir.Operation, joined: ir.Operation, numbers: list[int], others: list[int]) -> None:
+def _read_results(op: ir.Operation, joined: ir.Operation, numbers: list[int], others: list[int]) -> None:
     """Let what read the results of an operation read those of the one that takes its place."""
-    for i, place in enumerate(others):
-        op.results[place].replace_all_uses_with(joined.results[i])
     with ir.InsertionPoint.after(joined), op.location:
         _read_from(joined.results[len(others)], [op.results[i] for i in numbers])
-    op.erase()
+    unchanged(op, joined, others)
 
 
 def _read_where_used(module: ir.Module) -> None:

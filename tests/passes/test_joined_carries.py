@@ -1,5 +1,6 @@
 """Numbers that loops and branches carry, in vectors: the same bits, and what is left in the loops."""
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 
 lax: Any = jax.lax
+differentiated: Any = jax.grad
 
 
 def accumulated(w: Any, xs: Any) -> Any:
@@ -71,7 +73,31 @@ def until(w: Any, xs: Any) -> Any:
     return [*w, *lax.while_loop(goes_on, outer, first)]
 
 
-PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {"accumulated": accumulated, "chosen": chosen, "until": until}
+def recurrent(w: Any, xs: Any) -> Any:
+    """A gradient through a loop whose activations, and two numbers of each, have a scale in each iteration."""
+
+    def loss(w: Any) -> Any:
+        def left(h: Any) -> Any:
+            return 2 * (h @ w[0])
+
+        def right(h: Any) -> Any:
+            return jnp.tanh(h) @ w[1]
+
+        def step(h: Any, x: Any) -> Any:
+            size: Any = jnp.max(jnp.abs(x))
+            h = lax.cond(size > 1, left, right, h + x)
+            return h, (jnp.sum(h * h) * size, jnp.sum(h))
+
+        _, (squares, sums) = lax.scan(step, xs[0], xs)
+        return jnp.sum(squares) + squares[1] * sums[2]
+
+    gradients: list[Any] = differentiated(loss)(w)
+    return [a - 0.1 * b for a, b in zip(w, gradients, strict=True)]
+
+
+PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
+    "accumulated": accumulated, "chosen": chosen, "recurrent": recurrent, "until": until,
+}  # fmt: skip
 
 
 def rewritten(name: str, precision: str | None, drop: type | None = None) -> str:
@@ -125,3 +151,61 @@ def numbers_changed(text: str) -> list[int]:
 def test_numbers_are_elements_of_vectors(name: str, precision: str | None, apart: list[int], left: list[int]) -> None:
     found = numbers_changed(rewritten(name, precision, JoinCarried)), numbers_changed(rewritten(name, precision))
     assert found == (apart, left)
+
+
+def numbers_written(text: str) -> list[list[int]]:
+    """How many numbers the updates of stacks of numbers write at once, for each loop of a module."""
+    with make_context():
+        module = ir.Module.parse(text)
+        found: list[list[int]] = []
+        for loop in walk(module.operation):
+            if loop.name == "stablehlo.while":
+                updates = [op.operands[1] for op in walk(loop) if op.name == "stablehlo.dynamic_update_slice"]
+                shapes = [ir.RankedTensorType(value.type).shape for value in updates]
+                found.append([math.prod(shape) for shape in shapes if len(shape) < 3 or math.prod(shape) == 1])
+        return found
+
+
+@pytest.mark.parametrize(
+    ("precision", "apart", "joined"), [(None, [[1] * 8, []], [[8], []]), ("fp16", [[1] * 8, []], [[8], []])]
+)
+def test_stacks_of_numbers_are_rows(precision: str | None, apart: list[list[int]], joined: list[list[int]]) -> None:
+    without = rewritten("recurrent", precision, JoinCarried)
+    assert [numbers_written(without), numbers_written(rewritten("recurrent", precision))] == [apart, joined]
+
+
+def stacked(iterations: int, other_index: str = "%n") -> str:
+    """A loop that writes two numbers of an iteration into stacks, the second at an index."""
+    stack = f"tensor<{iterations}xf32>"
+    return f"""
+    func.func @main(%arg0: {stack}, %arg1: {stack}) -> ({stack}, {stack}) {{
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %count = stablehlo.constant dense<{iterations}> : tensor<i32>
+      %r:3 = stablehlo.while(%n = %zero, %a = %arg0, %b = %arg1) : tensor<i32>, {stack}, {stack}
+      cond {{
+        %p = stablehlo.compare LT, %n, %count : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      }} do {{
+        %m = stablehlo.add %n, %one : tensor<i32>
+        %e = stablehlo.convert %m : (tensor<i32>) -> tensor<f32>
+        %f = stablehlo.reshape %e : (tensor<f32>) -> tensor<1xf32>
+        %g = stablehlo.multiply %f, %f : tensor<1xf32>
+        %c = stablehlo.dynamic_update_slice %a, %f, %n : ({stack}, tensor<1xf32>, tensor<i32>) -> {stack}
+        %d = stablehlo.dynamic_update_slice %b, %g, {other_index} : ({stack}, tensor<1xf32>, tensor<i32>) -> {stack}
+        stablehlo.return %m, %c, %d : tensor<i32>, {stack}, {stack}
+      }}
+      return %r#1, %r#2 : {stack}, {stack}
+    }}"""
+
+
+@pytest.mark.parametrize(("text", "written"), [(stacked(3), [2]), (stacked(2), [1, 1]), (stacked(4, "%m"), [1, 1])])
+def test_only_numbers_of_one_row_are_joined(text: str, written: list[int]) -> None:
+    """Not of two iterations, whose rows are as many kernels as their columns, nor of other places."""
+    with make_context():
+        module = ir.Module.parse(text)
+        Pipeline((JoinCarried(),)).run(module, [])
+        found = str(module)
+    assert numbers_written(found) == [written]
+    for a, b in zip(run(found), run(text), strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -46,3 +46,45 @@ func.func @main(%x: tensor<8xf16>, %s: tensor<f32>, %t: tensor<f32>, %limit: ten
   }) : (tensor<i1>) -> (tensor<f32>, tensor<8xf16>, tensor<f32>)
   return %z#1, %z#0, %z#2 : tensor<8xf16>, tensor<f32>, tensor<f32>
 }
+
+// Numbers of one iteration that two stacks take are a row of one stack; the loop that reads one of them reads the row.
+// CHECK-LABEL: func.func @rows(
+// CHECK: %[[START:.+]] = stablehlo.concatenate %{{.+}}, %{{.+}}, dim = 1 : (tensor<3x1xf32>, tensor<3x1xf32>) -> tensor<3x2xf32>
+// CHECK: %[[FIRST:.+]]:2 = stablehlo.while(%{{.+}} = %{{.+}}, %[[C:.+]] = %[[START]]) : tensor<i32>, tensor<3x2xf32>
+// CHECK: stablehlo.dynamic_update_slice %[[C]], %{{.+}} : (tensor<3x2xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>)
+// CHECK: stablehlo.slice %[[FIRST]]#1 [0:3, 0:1]
+// CHECK: stablehlo.while(%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) : tensor<i32>, tensor<1x1xf32>
+// CHECK: %[[ROW:.+]] = stablehlo.dynamic_slice %[[FIRST]]#1, %{{.+}} sizes = [1, 2]
+// CHECK: stablehlo.slice %[[ROW]] [0:1, 1:2]
+func.func @rows(%x: tensor<3xf32>, %y: tensor<3x1xf32>) -> (tensor<3xf32>, tensor<1x1xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<1x1xf32>
+  %r:3 = stablehlo.while(%n = %zero, %a = %x, %b = %y) : tensor<i32>, tensor<3xf32>, tensor<3x1xf32>
+  cond {
+    %p = stablehlo.compare LT, %n, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %m = stablehlo.add %n, %one : tensor<i32>
+    %e = stablehlo.convert %m : (tensor<i32>) -> tensor<f32>
+    %f = stablehlo.reshape %e : (tensor<f32>) -> tensor<1xf32>
+    %g = stablehlo.reshape %e : (tensor<f32>) -> tensor<1x1xf32>
+    %c = stablehlo.dynamic_update_slice %a, %f, %n : (tensor<3xf32>, tensor<1xf32>, tensor<i32>) -> tensor<3xf32>
+    %d = stablehlo.dynamic_update_slice %b, %g, %n, %zero
+        : (tensor<3x1xf32>, tensor<1x1xf32>, tensor<i32>, tensor<i32>) -> tensor<3x1xf32>
+    stablehlo.return %m, %c, %d : tensor<i32>, tensor<3xf32>, tensor<3x1xf32>
+  }
+  %s:3 = stablehlo.while(%n = %zero, %b = %r#2, %t = %none) : tensor<i32>, tensor<3x1xf32>, tensor<1x1xf32>
+  cond {
+    %p = stablehlo.compare LT, %n, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %m = stablehlo.add %n, %one : tensor<i32>
+    %k = stablehlo.dynamic_slice %b, %n, %zero, sizes = [1, 1]
+        : (tensor<3x1xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
+    %u = stablehlo.add %t, %k : tensor<1x1xf32>
+    stablehlo.return %m, %b, %u : tensor<i32>, tensor<3x1xf32>, tensor<1x1xf32>
+  }
+  return %r#1, %s#2 : tensor<3xf32>, tensor<1x1xf32>
+}
