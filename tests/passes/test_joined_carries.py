@@ -19,7 +19,7 @@ from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 
 lax: Any = jax.lax
-differentiated: Any = jax.grad
+untyped: Any = jax
 
 
 def accumulated(w: Any, xs: Any) -> Any:
@@ -91,7 +91,7 @@ def recurrent(w: Any, xs: Any) -> Any:
         _, (squares, sums) = lax.scan(step, xs[0], xs)
         return jnp.sum(squares) + squares[1] * sums[2]
 
-    gradients: list[Any] = differentiated(loss)(w)
+    gradients: list[Any] = untyped.grad(loss)(w)
     return [a - 0.1 * b for a, b in zip(w, gradients, strict=True)]
 
 
