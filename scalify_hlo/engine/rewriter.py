@@ -81,7 +81,6 @@ class Rewriter:
         self._leaves_traces = options.print_rules or options.mark_tensors
         self.carried: set[ir.Value] = set()
         self.settled: set[ir.Value] = set()  # see `mark_settled`
-        self.held: set[tuple[int, int]] = set()  # loops by `identity`, and which of their carried scales are held
 
     @property
     def slack(self) -> float:

@@ -95,7 +95,6 @@ class Rewriting(Protocol):
     sums: list[Sum]
     products: list[Product]
     dead: list[ir.Operation]
-    held: set[tuple[int, int]]
     settled: set[ir.Value]  # see `mark_settled`
 
     @property
