@@ -15,6 +15,7 @@ from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.joined_carries import JoinCarried
+from scalify_hlo.passes.joined_statistics import JoinStatistics
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.narrow_results import NarrowResults
 from scalify_hlo.passes.normal_form import NormalForm
@@ -41,6 +42,7 @@ __all__ = [
     "HoldSums",
     "Instrument",
     "JoinCarried",
+    "JoinStatistics",
     "LiftWeights",
     "NarrowGathers",
     "NarrowResults",
@@ -78,6 +80,7 @@ PASSES: dict[str, type[Pass]] = {
         Samples,
         HoldSums,
         JoinCarried,
+        JoinStatistics,
         PackScales,
         FoldScales,
         WidenDots,

@@ -9,10 +9,9 @@ new weights and the loss, leave together.
 """
 
 import dataclasses
-import itertools
 from collections.abc import Iterator
 
-from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.dependence import computed_before, levels
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.packed_scales import elements_of
 from scalify_hlo.module.carriers import constrain, lay_out, pinned
@@ -86,28 +85,16 @@ def _independent(block: ir.Block, numbers: list[_Number]) -> list[_Number] | Non
     kinds = [each.kind for each in numbers]
     if all(kinds.count(kind) < 2 for kind in kinds):
         return None
-    ops = [op.operation for op in block.operations]
-    made = {result: i for i, op in enumerate(ops) for result in op.results}
-    own = {made[each.op.results[0]]: each for each in numbers}
-    after = [0] * len(ops)
-    for i in reversed(range(len(ops))):
-        for value in _read(ops[i]):
-            if (j := made.get(value)) is not None:
-                after[j] = max(after[j], after[i] + (i in own))
+    own = {each.op.results[0]: each for each in numbers}
     groups: dict[tuple[int, tuple[str, ...]], list[_Number]] = {}
-    for i in sorted(own):
-        groups.setdefault((after[i], own[i].kind), []).append(own[i])
+    for value, level in levels(block, own).items():
+        groups.setdefault((level, own[value].kind), []).append(own[value])
     return next((group for group in groups.values() if len(group) > 1), None)
-
-
-def _read(op: ir.Operation) -> Iterator[ir.Value]:
-    """The values that an operation reads, in its regions too."""
-    return itertools.chain(op.operands, *(each.operands for each in walk(op)) if len(op.regions) else ())
 
 
 def _join(block: ir.Block, group: list[_Number], known: Propagated | None) -> None:
     last = group[-1].op
-    late = _late(block, group)
+    late = computed_before(block, {each.op.results[0] for each in group}, last)
     uses = [[(use.owner.operation, use.operand_number) for use in each.op.results[0].uses] for each in group]
     with ir.InsertionPoint.after(last), last.location:
         vector = _summed(group, known)
@@ -122,20 +109,6 @@ def _join(block: ir.Block, group: list[_Number], known: Propagated | None) -> No
     for each in group:
         if each.op.name == ALL_REDUCE:
             each.op.erase()
-
-
-def _late(block: ir.Block, group: list[_Number]) -> list[ir.Operation]:
-    """What is computed of some of a group's numbers before the last of them is known."""
-    results = {each.op.results[0] for each in group}
-    known, found = set[ir.Value](), list[ir.Operation]()
-    for op in (each.operation for each in block.operations):
-        if op == group[-1].op:
-            break
-        if any(value in known for value in _read(op)):
-            found.append(op)
-            known.update(op.results)
-        known.update(result for result in op.results if result in results)
-    return found
 
 
 def _summed(group: list[_Number], known: Propagated | None) -> ir.Value:

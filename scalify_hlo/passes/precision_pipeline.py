@@ -16,6 +16,7 @@ from scalify_hlo.passes.fp8_results import FP8Results
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.joined_carries import JoinCarried
+from scalify_hlo.passes.joined_statistics import JoinStatistics
 from scalify_hlo.passes.narrow_gathers import NarrowGathers
 from scalify_hlo.passes.narrow_results import NarrowResults
 from scalify_hlo.passes.normal_form import NormalForm
@@ -92,13 +93,14 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
     )
     narrow = (NarrowResults(),) if chosen.compute == "f16" else ()
     if not chosen.fp8_products:
-        return (*passes, *narrow, Samples(), HoldSums(), JoinCarried())
+        return (*passes, *narrow, Samples(), JoinStatistics(), HoldSums(), JoinCarried())
     return (
         *passes,
         *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()),
         FP8Results(),
         *narrow,
         Samples(),
+        JoinStatistics(),
         HoldSums(),
         JoinCarried(),
     )
