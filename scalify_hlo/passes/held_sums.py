@@ -79,10 +79,12 @@ def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
         for result in results:
             sources[result] = _Sources(frozenset({result}), name in _PRODUCTS, False)
         return
-    parts = [_sources(operand, of, sources) for operand in op.operands]
+    parts: list[_Sources] = []
     tensors: set[ir.Value] = set()
     product = argument = False
-    for part in parts:
+    for operand in op.operands:
+        part = _sources(operand, of, sources)
+        parts.append(part)
         tensors |= part.tensors
         product, argument = product or part.product, argument or part.argument
     found = _Sources(frozenset(tensors if len(tensors) <= _MOST else results[:1]), product, argument)

@@ -11,7 +11,7 @@ import dataclasses
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, walk
-from scalify_hlo.analysis.dependence import computed_before, levels
+from scalify_hlo.analysis.dependence import computed_before, latest, levels
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.constants import number_behind
@@ -47,37 +47,35 @@ class JoinStatistics(Pass):
 
 def _is_statistic(op: ir.Operation) -> bool:
     """Whether an operation sums all squares of a small tensor, and what is made of the sum reads its exponent alone."""
-    if (
-        len(op.operands) != 2
-        or tensor_info(op.results[0].type).rank
-        or tensor_info(op.results[0].type).element != "f32"
-    ):
+    squares = defining_op(op.operands[0])
+    if squares is None or squares.name != _MULTIPLY or squares.operands[0] != squares.operands[1]:
         return False
-    info, squares = tensor_info(op.operands[0].type), defining_op(op.operands[0])
-    if not info.is_static or info.size > _SMALL or squares is None or squares.name != _MULTIPLY:
+    info, number = tensor_info(squares.results[0].type), tensor_info(op.results[0].type)
+    if len(op.results) > 1 or number.rank or number.element != "f32" or not info.is_static or info.size > _SMALL:
         return False
-    return squares.operands[0] == squares.operands[1] and _sums(op) and _exponent_is_read(op.results[0])
+    return _sums(op) and _exponent_is_read(op.results[0])
 
 
 def _sums(op: ir.Operation) -> bool:
-    body = [each.operation.name for each in op.regions[0].blocks[0].operations]
-    return body == ["stablehlo.add", "stablehlo.return"] and number_behind(op.operands[1]) == 0
+    """Whether a reduction adds, from zero on."""
+    body = list(op.regions[0].blocks[0].operations)
+    return len(body) == 2 and body[0].operation.name == "stablehlo.add" and number_behind(op.operands[1]) == 0
 
 
 def _exponent_is_read(number: ir.Value) -> bool:
     """Whether a number is multiplied by constants, and perhaps its root taken, before its bits are masked."""
     while True:
-        readers = [use.owner.operation for use in number.uses]
-        if len(readers) != 1:
+        uses = list(number.uses)
+        if len(uses) != 1:
             return False
-        op = readers[0]
+        op = uses[0].owner.operation
         if op.name == "stablehlo.bitcast_convert":
             return True
-        others = [value for value in op.operands if value != number]
-        if op.name not in ("stablehlo.divide", _MULTIPLY, "stablehlo.sqrt") or any(
-            number_behind(value) is None for value in others
-        ):
+        if op.name not in ("stablehlo.divide", _MULTIPLY, "stablehlo.sqrt"):
             return False
+        for other in op.operands:
+            if other != number and number_behind(other) is None:
+                return False
         number = op.results[0]
 
 
@@ -97,9 +95,9 @@ def _join(block: ir.Block, ops: list[ir.Operation]) -> int:
 
 
 def _join_groups(block: ir.Block, groups: list[list[ir.Operation]]) -> None:
-    """Join groups of statistics where the last of all is computed, and move what is computed of them behind it."""
+    """Join groups of statistics where the latest of all is computed, and move what is computed of them behind it."""
     results = {op.results[0] for group in groups for op in group}
-    last = next(op.operation for op in reversed(list(block.operations)) if any(r in results for r in op.results))
+    last = latest(block, results)
     late = computed_before(block, results, last)
     anchor = last
     for group in groups:
