@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -20,9 +20,9 @@ def shapes_of_fp8(loss: Callable[[Weights, Any], jax.Array], weights: Weights, x
     """The names of the weights whose gradients, told by their shapes, reach the optimiser in E5M2."""
 
     def step(p: Weights, m: Weights, x: Any) -> tuple[Weights, Weights]:
-        gradients = jax.grad(loss)(p, x)
-        m = jax.tree.map(lambda a, g: 0.9 * a + 0.1 * g, m, gradients)
-        return jax.tree.map(lambda a, b: a - 0.1 * b, p, m), m
+        gradients = cast(Weights, jax.grad(loss)(p, x))
+        m = {name: 0.9 * m[name] + 0.1 * gradients[name] for name in p}
+        return {name: p[name] - 0.1 * m[name] for name in p}, m
 
     exported = jax.export.export(jax.jit(step))(weights, weights, x)
     text = scalify_hlo.scalify_exported(exported, precision=precision).mlir_module()
@@ -45,7 +45,7 @@ def of_tied_weights(p: Weights, x: jax.Array) -> jax.Array:
     return jnp.mean(jnp.square(jnp.tanh(jnp.tanh(x @ p["tied"]) @ p["tied"]) @ p["last"]))
 
 
-KINDS = {
+KINDS: dict[str, tuple[Callable[[Weights, Any], jax.Array], dict[str, tuple[int, ...]], Any, set[str]]] = {
     "kinds": (
         of_kinds,
         {"table": (40, WIDTH), "layer": (WIDTH, 48), "bias": (48,), "gain": (1, 48), "axes": (ROWS, 3)},
