@@ -32,7 +32,8 @@ class PrecisionPolicy:
     compute: str = "f16"
     # The master weights that go from step to step.
     parameters: str = "f32"
-    # The parameters' gradients, between the backward pass and the optimiser; f8E4M3FN and f8E5M2 too.
+    # The parameters' gradients, between the backward pass and the optimiser; f8E4M3FN and f8E5M2 too, for those that
+    # products of linear layers give: the others have `compute`'s type then.
     gradients: str = "f16"
     # What the optimiser carries from step to step besides the parameters.
     moments: str = "f32"

@@ -101,9 +101,7 @@ class MatrixProduct:
         if not self.in_training:
             weights = [operand.free_size for operand in self.operands if _parameter(operand.origin) is not None]
             free = [max(weights)] if weights else free
-        sizes = (extent(self.lhs.value, self.lhs.contracting), *free)
-        padded, padded_wide = (math.prod(-(-size // to) * to for size in sizes) for to in (PADDED, PADDED_WIDE))
-        return padded >= FASTER * padded_wide
+        return is_padded_away((extent(self.lhs.value, self.lhs.contracting), *free))
 
     @property
     def selects(self) -> bool:
@@ -145,6 +143,11 @@ def is_of_small_matrices(op: ir.Operation) -> bool:
     return is_padded(contracted) and any(is_padded(size) for size in free)
 
 
+def is_batched(op: ir.Operation) -> bool:
+    """Whether a `dot_general` multiplies several matrices."""
+    return bool(len(stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"]).lhs_batching_dimensions))
+
+
 def product_sizes(op: ir.Operation) -> tuple[int, int, int]:
     """How many elements the operands of a `dot_general` are contracted over, and how many each has free."""
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
@@ -155,6 +158,12 @@ def product_sizes(op: ir.Operation) -> tuple[int, int, int]:
         for value, taken in zip(op.operands, (lhs, rhs), strict=True)
     ]
     return extent(op.operands[0], numbers.lhs_contracting_dimensions), free[0], free[1]
+
+
+def is_padded_away(sizes: Sequence[int]) -> bool:
+    """Whether padding a product of these sizes adds as much work as FP8 saves."""
+    padded, padded_wide = (math.prod(-(-size // to) * to for size in sizes) for to in (PADDED, PADDED_WIDE))
+    return padded >= FASTER * padded_wide
 
 
 def is_padded(size: int) -> bool:

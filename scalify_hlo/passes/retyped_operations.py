@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.analysis.exponents import Exponentials
+from scalify_hlo.analysis.layer_gradients import of_layers
 from scalify_hlo.analysis.products import is_of_small_matrices, is_padded, product_sizes
 from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir, stablehlo
@@ -30,6 +31,8 @@ class OperationRetyper:
         self.held: dict[ir.Value, Held] = {}
         self.errors: list[Diagnostic] = []
         self._gradients = set(update.gradients)
+        narrowest = policy.gradients.startswith("f8")
+        self._of_layers = of_layers(self._gradients, calls) if narrowest else self._gradients
         self.exact = ExactValues(calls, update.values, policy.compute)
         self._exponentials = Exponentials(calls)
         self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
@@ -73,17 +76,26 @@ class OperationRetyper:
         policy = self.policy
         enters = held.raw not in self.update.values and not held.in_memory and not self.exact.is_derived(held.raw)
         if enters and held.from_model and held.rank > 0 and policy.gradients != WIDE:
-            if held.natural != policy.gradients:
-                held = Held(held.read(policy.gradients, exact=True), policy.gradients, policy.gradients)
+            element = self._gradient_type(held.raw)
+            if held.natural != element:
+                held = Held(held.read(element, exact=True), element, element)
             return held.read(policy.update)
         return held.read(policy.update, exact=True)
+
+    def _gradient_type(self, value: ir.Value) -> str:
+        """The type that a gradient is rounded to: FP8 is for what FP8 products give.
+
+        Of other sums E5M2 leaves 2 bits, and zeros where they are 2^17 below what their scale was estimated to be.
+        """
+        narrow = not self.policy.gradients.startswith("f8") or value in self._of_layers
+        return self.policy.gradients if narrow else self.policy.compute
 
     # m = 0.1 g and v = (Q^T g Q)^2: Q^T m Q / sqrt(v) is of size 1, if both read one g, where Q makes g diagonal
     def _round_gradients(self, op: ir.Operation) -> None:
         """Let an operation of the optimiser, and all that come after, read gradients as its elementwise part does."""
-        element = self.policy.gradients
         for value in op.operands:
             held = self.held.get(value) if value in self._gradients else None
+            element = self._gradient_type(value)
             if held is not None and element != WIDE and held.natural != element and held.rank and held.from_model:
                 self.held[value] = Held(held.read(element, exact=True), element, element, from_model=True)
 

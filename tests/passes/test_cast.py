@@ -86,6 +86,9 @@ def test_gradients_go_through_their_own_type(precision: Any, element: str) -> No
     # Every parameter's gradient is read in f32 by the optimiser, from its own type.
     found = re.findall(rf"convert .*: \(tensor<[\dx]+x{element}>\) -> tensor<([\dx]+)xf32>", text)
     parameters = [spec for spec in signature(text).arguments if spec.name.startswith("params")]
+    if precision == "fp8":  # where a product of a layer gives it
+        parameters = [spec for spec in parameters if not re.search(r"'(g1|g2|embedding)'", spec.name)]
+        assert not any(len(shape.split("x")) == 1 for shape in found)
     shapes = collections.Counter("x".join(map(str, spec.shape)) for spec in parameters)
     assert not shapes - collections.Counter(found)
 

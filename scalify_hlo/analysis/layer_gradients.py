@@ -1,0 +1,55 @@
+"""Which gradients products of linear layers give, as they are or added to each other."""
+
+from collections.abc import Iterable
+
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.origins import is_uniform
+from scalify_hlo.analysis.products import is_batched, is_padded_away, product_sizes
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.carriers import carries
+from scalify_hlo.types import tensor_info
+
+_MOVED = frozenset({"stablehlo.convert", "stablehlo.transpose", "stablehlo.reshape"})
+# Sums over devices or of terms, of which each is to be such a gradient.
+_SUMS = frozenset({"stablehlo.add", "stablehlo.all_reduce", "stablehlo.reduce_scatter"})
+
+
+def of_layers(gradients: Iterable[ir.Value], calls: CallGraph) -> set[ir.Value]:
+    """Those of the gradients that matrix products without batch dimensions give, of sizes by which FP8 gains.
+
+    What else there is, sums over rows (biases, gains of norms), scattered rows of tables, kernels of convolutions and
+    few numbers (axes, rates), is computed in wider types, and no FP8 product gives it.
+    """
+    return {value for value in gradients if tensor_info(value.type).rank > 1 and _is_of_layers(value, calls)}
+
+
+def _is_of_layers(value: ir.Value, calls: CallGraph) -> bool:
+    op = defining_op(value)
+    while op is not None:
+        name = op.name
+        if name == "stablehlo.dot_general":
+            return not is_batched(op) and not is_padded_away(product_sizes(op))
+        if name in _SUMS:
+            return all(_is_of_layers(term, calls) for term in op.operands)
+        before = op.operands[0] if name in _MOVED else _before(op, value, calls)
+        if before is None:
+            return False
+        value, op = before, defining_op(before)
+    return False
+
+
+def _before(op: ir.Operation, value: ir.Value, calls: CallGraph) -> ir.Value | None:
+    """What a value is, or is a multiple of, one operation earlier; None where it is something else."""
+    index = ir.OpResult(value).result_number
+    if carries(op):
+        return op.operands[index]
+    if op.name in ("stablehlo.multiply", "stablehlo.divide") and is_uniform(op.operands[1]):
+        return op.operands[0]
+    if op.name == "stablehlo.multiply" and is_uniform(op.operands[0]):
+        return op.operands[1]
+    body = calls.callee_body(op)
+    if body is None:
+        return None
+    given = terminator(body).operands[index]
+    # A marker, as one that sets a scale, hands its operand on.
+    return op.operands[ir.BlockArgument(given).arg_number] if isinstance(given, ir.BlockArgument) else given

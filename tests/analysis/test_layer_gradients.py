@@ -1,0 +1,64 @@
+"""Which gradients are what products of linear layers give, and that the others do not become FP8."""
+
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import scalify_hlo
+from scalify_hlo.precision import Preset
+
+ROWS, WIDTH = 32, 24
+Weights = dict[str, jax.Array]
+
+
+def shapes_of_fp8(loss: Callable[[Weights, Any], jax.Array], weights: Weights, x: Any, precision: Preset) -> set[str]:
+    """The names of the weights whose gradients, told by their shapes, reach the optimiser in E5M2."""
+
+    def step(p: Weights, m: Weights, x: Any) -> tuple[Weights, Weights]:
+        gradients = cast(Weights, jax.grad(loss)(p, x))
+        m = {name: 0.9 * m[name] + 0.1 * gradients[name] for name in p}
+        return {name: p[name] - 0.1 * m[name] for name in p}, m
+
+    exported = jax.export.export(jax.jit(step))(weights, weights, x)
+    text = scalify_hlo.scalify_exported(exported, precision=precision).mlir_module()
+    found = re.findall(r"convert .*: \(tensor<([\dx]+)xf8E5M2>\) -> tensor<[\dx]+xf32>", text)
+    return {name for name, value in weights.items() if "x".join(map(str, value.shape)) in found}
+
+
+def normal(*shape: int) -> jax.Array:
+    return jnp.asarray(np.random.default_rng(0).normal(size=shape), jnp.float32)
+
+
+def of_kinds(p: Weights, x: Any) -> jax.Array:
+    """A layer, and what is none: a table, a bias, a gain, three axes for each row."""
+    h = jnp.tanh(p["table"][x] @ p["layer"] + p["bias"]) * p["gain"]
+    return jnp.mean(jnp.square(h)) + jnp.mean(jnp.sin((h[:, :3] * p["axes"]).sum(-1)))
+
+
+def of_tied_weights(p: Weights, x: jax.Array) -> jax.Array:
+    """A weight that two products read: its gradient is a sum of what two give."""
+    return jnp.mean(jnp.square(jnp.tanh(jnp.tanh(x @ p["tied"]) @ p["tied"]) @ p["last"]))
+
+
+KINDS: dict[str, tuple[Callable[[Weights, Any], jax.Array], dict[str, tuple[int, ...]], Any, set[str]]] = {
+    "kinds": (
+        of_kinds,
+        {"table": (40, WIDTH), "layer": (WIDTH, 48), "bias": (48,), "gain": (1, 48), "axes": (ROWS, 3)},
+        np.zeros(ROWS, np.int32),
+        {"layer"},
+    ),
+    "tied": (of_tied_weights, {"tied": (WIDTH, WIDTH), "last": (WIDTH, 16)}, normal(ROWS, WIDTH), {"tied", "last"}),
+}
+
+
+@pytest.mark.parametrize("precision", ["fp8", "fp8-fp16-state"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_fp8_is_for_gradients_that_products_of_layers_give(kind: str, precision: Preset) -> None:
+    loss, shapes, x, expected = KINDS[kind]
+    weights = {name: normal(*shape) for name, shape in shapes.items()}
+    assert shapes_of_fp8(loss, weights, x, precision) == expected
