@@ -11,7 +11,7 @@ from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST_EXPONENT, Scale
 from scalify_hlo.size.moments import Moments, of_constant
 
-from .bounded_divisors import bounded_quotient, bounded_root
+from .bounded_divisors import bounded_quotient, bounded_root, nonzero
 from .free_choices import free_choice
 from .nonlinear import on_values
 
@@ -163,8 +163,10 @@ def divide(r: OpRewrite) -> None:
     if scale.degree > budget.LARGEST_POWER:
         return _without_scale(r)
     moments = r.expected(x, y)
-    if bounded_quotient(r, x, y, moments):
-        return None
+    if r.rewriter.bounded_divisors:
+        if bounded_quotient(r, x, y, moments):
+            return None
+        y = nonzero(r, y, x.data)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
     if x.indifferent or y.indifferent:
@@ -184,8 +186,10 @@ def take_root(r: OpRewrite, degree: int, sign: int) -> None:
     root, rest = x.scale.rooted(degree)
     emit = r.emit
     if rest.is_constant:
-        if sign < 0 and bounded_root(r, root, degree, moments):
-            return None
+        if sign < 0 and r.rewriter.bounded_divisors:
+            if bounded_root(r, root, degree, moments):
+                return None
+            x = nonzero(r, x, None, 1 / degree)
         r.set_operand(0, emit.rescale(x.data, rest))
         return r.result(root**sign, moments)
     # A run-time rest: its root rounded to a power of two goes into the scale, what is left into the data.
@@ -200,8 +204,10 @@ def take_root(r: OpRewrite, degree: int, sign: int) -> None:
         least = max(SMALLEST_EXPONENT, rest.least // degree - 1) if rest.positive else SMALLEST_EXPONENT
         found = emit.cache_scale(key, rounded, positive=rest.positive, least=least, trials=trials)
         emit.note_root(found, degree)
-    if sign < 0 and bounded_root(r, root * found, degree, moments):
-        return None
+    if sign < 0 and r.rewriter.bounded_divisors:
+        if bounded_root(r, root * found, degree, moments):
+            return None
+        x = nonzero(r, x)
     if r.info(0).is_narrow:
         r.set_operand(0, emit.rescale(x.data, rest / found**degree))
         return r.result((root * found) ** sign, moments)
@@ -249,8 +255,10 @@ def power(r: OpRewrite) -> None:
         moments = r.expected(x)
         if x.indifferent:
             return r.result(x.scale, moments, indifferent=True)
-        if exponent < 0 and bounded_root(r, x.scale ** -int(exponent), -1 / exponent, moments):
-            return None
+        if exponent < 0 and r.rewriter.bounded_divisors:
+            if bounded_root(r, x.scale ** -int(exponent), -1 / exponent, moments):
+                return None
+            r.set_operand(0, nonzero(r, x, None, -exponent).data)
         return r.settled(x.scale ** int(exponent), moments)
     if exponent in (0.5, -0.5):
         # x^0.5 differs from sqrt only at -0 and -inf; the operation stays a power.

@@ -256,3 +256,18 @@ def test_a_mask_that_is_cast_to_f8_is_the_largest_number_there(target: str, mask
         left = got[~chosen] / saturated.astype(getattr(ml_dtypes, target)).astype(np.float32)
         # docs/contract.md: 2^-8 of a mask at least.
         assert (left >= 2.0**-8).all() and (left <= 1).all()
+
+
+@pytest.mark.parametrize("exponent", [8, 20])
+@pytest.mark.parametrize("line", [
+    "a0 / (jnp.abs(a0) + 1e-6)", "a0 / jnp.maximum(jnp.abs(a0), 1e-6)", "a0 / (jnp.sqrt(jnp.sum(a0 * a0)) + 1e-6)",
+    "a0 / (-1e-6 - jnp.abs(a0))", "a0 * lax.rsqrt(a0 * a0 + 1e-6)", "a0 * (jnp.abs(a0) + 1e-6) ** -1",
+    "a0 * (1 / (jnp.abs(a0) + 1))", "nn.soft_sign(a0)", "a0 / jnp.sqrt(1 + a0 * a0)", "jnp.log(jnp.abs(a0) + 1e-6)",
+])  # fmt: skip
+def test_what_keeps_a_divisor_from_zeros_in_f16(line: str, exponent: int) -> None:
+    """At the scale of what it was added to nothing was left of it: 0 / 0, and the logarithm of 0."""
+    program = Program((Argument("a0", (3,), "float16", "zeros"),), ((("v0",), line),), ("v0",))
+    (result,) = Rewritten.of(program.lowered()).run([Split(np.zeros(3, np.float16), np.float32(2.0**exponent))])
+    expected = np.full(3, np.log(1e-6) if "log" in line else 0.0)
+    got = result.data.astype(np.float64) * (1.0 if result.scale is None else result.scale)
+    np.testing.assert_allclose(got, expected, rtol=2.0**-9)
