@@ -59,6 +59,10 @@ COMPARED_BELOW = 10
 # ... and 2^this: numbers that every type holds without loss.
 COMPARED_ABOVE = 14
 
+# log2 by which a number that stands in for zeros, where(n == 0, 1, n), may be above the scale of the others, where
+# narrow values have to do with it: it is as exact there, and its square is finite.
+STAND_IN = 7
+
 # --- products and powers ----------------------------------------------------------------------------------------------
 
 # log2 by which the scale of e^x - 1 is above that of a small x in a narrow type: elements as large as e^x can be there,

@@ -292,6 +292,7 @@ def cases() -> dict[str, list[Case]]:
         ],
         "ALIGNMENT": [case(lambda x, y: x @ y, "f16[4,256]", "f16[256,4]")],
         "CANCELLATION": [case(_difference(n), "f32[1024,8]", f8) for n in (2, 3)],
+        "STAND_IN": [case(lambda x: jnp.where(x == 0, jnp.float16(1), x), h8)],
         "ABOVE_BOUND": [case(lambda x: 1 / (1 + jnp.abs(x)), h8)],
         "BELOW_DIVISOR": [case(lambda x: 1 / (1 + jnp.abs(x)), h8)],
         "LEAST_DIVISOR": [case(lambda x, y, z: ((x + y) / 3, z * z), f8, f8, h8)],

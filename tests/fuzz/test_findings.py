@@ -287,3 +287,32 @@ def test_the_fifth_and_sixth_power_of_f16_values(line: str, exponent: int) -> No
     expected = (6.0 if "grad" in line else 1.0) * (x * 2.0**exponent) ** degree
     assert result.scale is not None
     np.testing.assert_allclose(result.data.astype(np.float64) * result.scale, expected, rtol=2.0**-9)
+
+
+@pytest.mark.parametrize("exponent", [-20, -10, 0, 20, 30])
+@pytest.mark.parametrize("line", [
+    "(lambda n: a0 / jnp.where(n > 0, n, 1))(jnp.abs(a0))", "(lambda n: a0 / jnp.where(n <= 1e-7, 1, n))(jnp.abs(a0))",
+    "(lambda n: a0 / jnp.where(0 == n, 0.5, n))(jnp.max(jnp.abs(a0), -1, keepdims=True))",
+    "a0 / jnp.where(a0 == 0, 1, a0)",
+])  # fmt: skip
+def test_a_number_that_stands_in_for_zeros(line: str, exponent: int) -> None:
+    """At its scale small tensors were nearly lost, and what is divided by them infinite; at theirs it was 0."""
+    program = Program((Argument("a0", (2, 3), "float16"),), ((("v0",), line),), ("v0",))
+    x = np.asarray([[1, -2, 0.5], [0, 0, 0]])
+    (result,) = Rewritten.of(program.lowered()).run([Split(x.astype(np.float16), np.float32(2.0**exponent))])
+    size = 2.0 if "max" in line else x[0] if line.endswith("a0)") else np.abs(x[0])
+    expected = np.asarray([x[0] / size, np.zeros(3)])
+    got = result.data.astype(np.float64) * (1.0 if result.scale is None else result.scale)
+    np.testing.assert_allclose(got, expected, rtol=2.0**-9)
+
+
+def test_a_number_that_stands_in_for_zeros_keeps_its_digits() -> None:
+    """What is divided by it where the dividend is no zero."""
+    arguments = Argument("a0", (3,), "float16"), Argument("a1", (3,), "float16")
+    text = Program(arguments, ((("v0",), "a1 / jnp.where(a0 == 0, 3, a0)"),), ("v0",)).lowered()
+    y = np.float16([1.5, -0.75, 1])
+    for exponent in (-126, -20, 0, 8):
+        splits = [Split(np.zeros(3, np.float16), np.float32(2.0**exponent)), Split(y, np.float32(1))]
+        (result,) = Rewritten.of(text).run(splits)
+        got = result.data.astype(np.float64) * (1.0 if result.scale is None else result.scale)
+        np.testing.assert_allclose(got, y.astype(np.float64) / 3, rtol=2.0**-9)
