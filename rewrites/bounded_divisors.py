@@ -5,6 +5,9 @@
 By the law of quotients x / y has the scale s / t. Where t is far above c, as that of 1 + z^2 for a large z, the
 elements with a z near 0 are t / c times larger than the others, and products of such quotients, as in a gradient,
 leave the range of f16. Their scale is s / m instead, m = min(t, c 2^k), but not so far below t that the others vanish.
+
+Of a guard, 1e-6 of |x| + 1e-6, a narrow type may have nothing left beside larger elements, and 0 / (0 + 1e-6) be 0 / 0:
+data of a divisor that cannot be 0 are the smallest number of their type there.
 """
 
 import math
@@ -12,11 +15,13 @@ import math
 from scalify_hlo import budget
 from scalify_hlo.analysis.intervals import Expression
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import Scale
+from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import Moments
+from scalify_hlo.types import smallest_exponent
 
 
 # (s x) / Y = (s / m) (x / Y m), m = min(t, c 2^k) or more, Y the value of t y
@@ -42,10 +47,42 @@ def bounded_root(r: OpRewrite, root: Scale, degree: float, moments: Moments) -> 
     return _declare(r, r.emit.rescale(value, scale), scale**-1, moments)
 
 
+# |Y| >= c > 0, Y = t y: y is not 0, but c / t may be less than the type holds
+def nonzero(r: OpRewrite, y: ScaledValue, dividend: ir.Value | None = None, degree: float = 1) -> ScaledValue:
+    """A divisor, or the operand of an inverse root, of which no data are 0 if no value can be.
+
+    dividend: what is divided by y^degree, by default 1. Of a number data whose quotient would be infinite count as
+        larger, for what is infinite is NaN times 0.
+    """
+    known = r.rewriter.bounded_divisors.get(r.value())
+    if known is None or y.indifferent or not y.info.is_narrow:
+        return y
+    smallest = smallest_exponent(y.info.element)
+    number = 1.0 if dividend is None else number_behind(dividend)
+    if number and math.isfinite(number):
+        smallest = max(smallest, math.ceil((math.log2(abs(number)) - y.info.max_exponent) / degree))
+    if math.log2(abs(known.bound)) - y.scale.most >= smallest:
+        return y
+    name, sign = ("maximum", 1) if known.bound > 0 else ("minimum", -1)
+    data = r.emit.op(name, y.data.type, y.data, r.emit.splat(y.data, sign * 2.0**smallest))
+    return ScaledValue(data, y.scale, y.moments)
+
+
+# log Y, Y >= c > 0: data that have become 0 would make it infinite
+def logarithm(r: OpRewrite) -> None:
+    """Bring the operand of a logarithm to its value, which is at least as large as it can be."""
+    known, y = r.rewriter.bounded_divisors.get(r.value()), r.inputs[0]
+    if known is None or known.bound < 0 or y is None or y.indifferent:
+        return
+    value = unscaled(r.rewriter, y)
+    value = r.emit.op("maximum", value.type, value, r.emit.splat(value, known.bound))
+    r.inputs[0] = ScaledValue(value, ONE, y.moments)
+
+
 def _at_most(r: OpRewrite, scale: Scale, degree: float = 1) -> Scale | None:
     """A divisor's scale, or that of its root, but not far above its bound; None where it cannot be."""
     known = r.rewriter.bounded_divisors.get(r.value())
-    if known is None or r.rewriter.paper or not scale.is_scalar:
+    if known is None or known.formed is None or r.rewriter.paper or not scale.is_scalar:
         return None
     most = Scale(math.floor(math.log2(abs(known.bound)) / degree) + budget.ABOVE_BOUND)
     if scale.most <= most.exponent:
@@ -56,6 +93,7 @@ def _at_most(r: OpRewrite, scale: Scale, degree: float = 1) -> Scale | None:
 def _divisor(r: OpRewrite) -> ir.Value:
     """The value that is divided by, formed in f32: beside larger elements f16 loses those that matter most here."""
     known = r.rewriter.bounded_divisors[r.value()]
+    assert known.formed is not None  # of what has a scale `_at_most`
     value = _formed(r, known.formed)
     # Where squares have vanished beside a constant in f32, too.
     return r.emit.op("maximum" if known.bound > 0 else "minimum", value.type, value, r.emit.splat(value, known.bound))

@@ -99,7 +99,7 @@ _SOLVER = ("csrlsvqr", "geev", "geqrf", "gesdd", "gesvd", "gesvdj", "gesvdp", "g
            "syevd", "syrk", "sytrd")  # fmt: skip
 
 
-# QR: A = Q R; s A = Q (s R): Q has scale 1. LU: s A = L (s U). The packed results hold both: on values.
+# What is in library_routines.py has a degree, of real matrices.
 for _target in [
     *(f"lapack_{kind}{name}{suffix}" for kind in "sd" for name in _LAPACK_REAL for suffix in ("_ffi", "")),
     *(f"lapack_{kind}{name}{suffix}" for kind in "cz" for name in _LAPACK_COMPLEX for suffix in ("_ffi", "")),

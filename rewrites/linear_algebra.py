@@ -44,7 +44,7 @@ def triangular_solve(r: OpRewrite) -> None:
     r.set_operand(1, b.data)
     if not ir.BoolAttr(r.op.attributes["unit_diagonal"]).value:
         r.set_operand(0, a.data)
-        return r.result(b.scale / a.scale, b.moments, indifferent=b.indifferent)
+        return r.result(b.scale / a.scale, r.expected(a, b), indifferent=b.indifferent)
     matrix = unscaled(r.rewriter, a)
     element = tensor_info(matrix.type).element
     if element == r.result_info().element:

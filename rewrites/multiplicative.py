@@ -11,7 +11,7 @@ from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST_EXPONENT, Scale
 from scalify_hlo.size.moments import Moments, of_constant
 
-from .bounded_divisors import bounded_quotient, bounded_root
+from .bounded_divisors import bounded_quotient, bounded_root, nonzero
 from .free_choices import free_choice
 from .nonlinear import on_values
 
@@ -48,7 +48,7 @@ def multiply(r: OpRewrite) -> None:
             return _pass_through(r, x, x.scale.shifted(exponent))
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale * y.scale
-    if scale.degree > budget.LARGEST_POWER:
+    if scale.degree > budget.LARGEST_POWER and _is_beyond(r, scale):
         return _without_scale(r)
     if x.data == y.data and not r.info(0).is_complex:
         # The scales may differ, as in (2 x) x.
@@ -63,6 +63,11 @@ def multiply(r: OpRewrite) -> None:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
     note_product(r.rewriter, r.value(), x, y)
     return scaled_result(r, scale, moments)
+
+
+def _is_beyond(r: OpRewrite, scale: Scale) -> bool:
+    """Whether the power of one scale may leave the range of f32, which holds the value."""
+    return not r.rewriter.narrow or scale.degree > budget.LARGEST_POWER_NARROW
 
 
 def _without_scale(r: OpRewrite) -> None:
@@ -160,11 +165,13 @@ def divide(r: OpRewrite) -> None:
         return _pass_through(r, x, x.scale.shifted(-exponent))
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale / y.scale
-    if scale.degree > budget.LARGEST_POWER:
+    if scale.degree > budget.LARGEST_POWER and _is_beyond(r, scale):
         return _without_scale(r)
     moments = r.expected(x, y)
-    if bounded_quotient(r, x, y, moments):
-        return None
+    if r.rewriter.bounded_divisors:
+        if bounded_quotient(r, x, y, moments):
+            return None
+        y = nonzero(r, y, x.data)
     r.set_operand(0, x.data)
     r.set_operand(1, y.data)
     if x.indifferent or y.indifferent:
@@ -184,8 +191,10 @@ def take_root(r: OpRewrite, degree: int, sign: int) -> None:
     root, rest = x.scale.rooted(degree)
     emit = r.emit
     if rest.is_constant:
-        if sign < 0 and bounded_root(r, root, degree, moments):
-            return None
+        if sign < 0 and r.rewriter.bounded_divisors:
+            if bounded_root(r, root, degree, moments):
+                return None
+            x = nonzero(r, x, None, 1 / degree)
         r.set_operand(0, emit.rescale(x.data, rest))
         return r.result(root**sign, moments)
     # A run-time rest: its root rounded to a power of two goes into the scale, what is left into the data.
@@ -200,8 +209,10 @@ def take_root(r: OpRewrite, degree: int, sign: int) -> None:
         least = max(SMALLEST_EXPONENT, rest.least // degree - 1) if rest.positive else SMALLEST_EXPONENT
         found = emit.cache_scale(key, rounded, positive=rest.positive, least=least, trials=trials)
         emit.note_root(found, degree)
-    if sign < 0 and bounded_root(r, root * found, degree, moments):
-        return None
+    if sign < 0 and r.rewriter.bounded_divisors:
+        if bounded_root(r, root * found, degree, moments):
+            return None
+        x = nonzero(r, x)
     if r.info(0).is_narrow:
         r.set_operand(0, emit.rescale(x.data, rest / found**degree))
         return r.result((root * found) ** sign, moments)
@@ -240,7 +251,8 @@ def cbrt(r: OpRewrite) -> None:
 
 
 # (s x)^n = s^n x^n for integers n
-@rule("power", family="multiplicative", law="(s x)^n = s^n x^n", scale="s^n for a small integer n or 1/2, -1/2; else 1",
+@rule("power", family="multiplicative", law="(s x)^n = s^n x^n",
+      scale="s^n for an integer n to 4 (6 in f16 and f8), 1/2, -1/2; else 1",
       note="other exponents: nonlinear, on the unscaled value", shaped=True)  # fmt: skip
 def power(r: OpRewrite) -> None:
     exponent = r.splat(1)
@@ -249,13 +261,32 @@ def power(r: OpRewrite) -> None:
         moments = r.expected(x)
         if x.indifferent:
             return r.result(x.scale, moments, indifferent=True)
-        if exponent < 0 and bounded_root(r, x.scale ** -int(exponent), -1 / exponent, moments):
-            return None
+        if exponent < 0 and r.rewriter.bounded_divisors:
+            if bounded_root(r, x.scale ** -int(exponent), -1 / exponent, moments):
+                return None
+            r.set_operand(0, nonzero(r, x, None, -exponent).data)
         return r.settled(x.scale ** int(exponent), moments)
+    if exponent is not None and _is_power_in_f32(r, exponent):
+        return _high_power(r, int(exponent))
     if exponent in (0.5, -0.5):
         # x^0.5 differs from sqrt only at -0 and -inf; the operation stays a power.
         return take_root(r, 2, 1 if exponent > 0 else -1)
     return on_values(r)
+
+
+def _is_power_in_f32(r: OpRewrite, exponent: float) -> bool:
+    narrow = r.info(0).is_narrow and not r.rewriter.paper and not r.scaled(0).indifferent
+    return narrow and 0 < exponent <= budget.LARGEST_POWER_NARROW and exponent == int(exponent)
+
+
+# (s x)^n = s^n x^n, x^n in f32: 7^6 is infinite in f16
+def _high_power(r: OpRewrite, exponent: int) -> None:
+    """Declare a power of a narrow type above the fourth."""
+    x, emit = r.scaled(0), r.emit
+    moments = r.expected(x)
+    wide = emit.convert(x.data, "f32")
+    wide = r.rebuilt([wide, emit.splat(wide, exponent)], [wide.type]).results[0]
+    r.accumulated(wide, r.excess(moments), x.scale**exponent, moments)
 
 
 # prod(s x_i) over n elements = s^n prod(x_i)

@@ -13,6 +13,8 @@ from scalify_hlo.scale import ONE, Scale
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
+from .bounded_divisors import logarithm
+
 _LAW: Law = {"family": "nonlinear", "law": "f(s x), computed on the value in f32 or wider", "scale": "1"}
 # Results whose size is known whatever the operand.
 _BOUNDED = {
@@ -72,6 +74,8 @@ def at_one_scale_in_f32(r: OpRewrite, indices: Sequence[int]) -> list[ir.Value]:
 # exp(s x) and friends: no scale comes out of them
 @rule("exponential", "log", "logistic", "cosine", **_LAW, shaped=True)
 def nonlinear(r: OpRewrite) -> None:
+    if r.rewriter.bounded_divisors and r.name == "stablehlo.log":
+        logarithm(r)
     moments = _BOUNDED.get(r.name, _NONNEGATIVE if r.name == "stablehlo.exponential" else UNIT)
     on_values(r, moments)
 

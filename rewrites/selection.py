@@ -15,7 +15,7 @@ from scalify_hlo.rules.shapes import to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale, joined
 from scalify_hlo.size.moments import Moments
-from scalify_hlo.types import LARGEST, LARGEST_F16, TensorInfo, tensor_info
+from scalify_hlo.types import LARGEST, LARGEST_F16, TensorInfo, smallest_exponent, tensor_info
 
 from .additive import bring_together, combined, constant_operand, finish_combined, relative, together
 from .free_choices import free_choice
@@ -160,7 +160,29 @@ def select(r: OpRewrite) -> None:
         return on_values(r)
     if r.op.results[0] in r.rewriter.replaced_numbers and _replaced_number(r):
         return None
+    if r.rewriter.narrow and r.op.results[0] in r.rewriter.stand_ins and _stand_in(r):
+        return None
     return select_members(r, (1, 2))
+
+
+# s x == 0 ? c : s x = m (x == 0 ? c/m : x s/m), m = max(s, c 2^-k): c is exact, and not 0 however large s is
+def _stand_in(r: OpRewrite) -> bool:
+    for i, j in ((1, 2), (2, 1)):
+        number, other = r.splat(i), r.scaled(j)
+        if number is None or r.splat(j) is not None or other.indifferent:
+            continue
+        least = Scale(math.floor(math.log2(number)) - budget.STAND_IN)
+        scale = r.emit.maximum([other.scale, least])
+        data = masked(r.emit, r.operand(i), scale, number)
+        if r.info(i).is_narrow:
+            least_data = r.emit.splat(data, 2.0 ** smallest_exponent(r.info(i).element))
+            data = r.emit.op("maximum", data.type, data, least_data)
+        r.set_operand(i, data)
+        r.set_operand(j, r.bring(other, scale))
+        r.because("constant")
+        r.result(scale, relative(other, scale))
+        return True
+    return False
 
 
 # p ? c : s x = s (p ? c/s : x), where c is not read: any number that the type holds serves

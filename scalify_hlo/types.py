@@ -34,6 +34,12 @@ LARGEST = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0, "f8E4M3FNUZ": 240.0, "f8E5M2FNU
            "f8E4M3B11FNUZ": 30.0, "f8E3M4": 15.5}  # fmt: skip
 
 
+def smallest_exponent(element: str) -> int:
+    """log2 of the smallest number above 0 of a float type with subnormal numbers: -24 of f16."""
+    _, normal, mantissa = FLOAT_RANGE[element]
+    return normal - mantissa
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class TensorInfo:
     """A tensor type taken apart once. Dynamic dimensions are -1 in `shape`."""

@@ -45,29 +45,37 @@ Expression = ir.Value | float | tuple[str, tuple["Expression", ...]]
 
 @dataclasses.dataclass(frozen=True)
 class Divisor:
-    """What cannot come near 0.
+    """What cannot be 0.
 
-    bound: the number next to 0 that it can be: 1 of 1 + x^2, -2 of -2 - |y|.
-    formed: how it is made, in operations of which each is quick.
+    bound: the number next to 0 that it can be: 1 of 1 + x^2, -2 of -2 - |y|, 1e-6 of |x| + 1e-6.
+    formed: how it is made, in operations of which each is quick, where it comes near that bound and the quotient is
+        large there; None of a guard, which nothing comes near, and where the dividend vanishes with the divisor.
     """
 
     bound: float
-    formed: Expression
+    formed: Expression | None
 
 
 def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divisor]:
-    """The divisors that cannot come near 0 of quotients and inverse roots of a narrow type, by their results."""
+    """The divisors that cannot be 0 of quotients and inverse roots of a narrow type, by their results.
+
+    What a logarithm is taken of is one likewise.
+    """
     found: dict[ir.Value, Divisor] = {}
     for op in operations:
-        index = _divisor(op)
+        index = 0 if op.name == "stablehlo.log" else _divisor(op)
         if index is None or not tensor_info(op.results[0].type).is_narrow:
             continue
-        bound = _next_to_zero(op.operands[index])
-        formed = _expression(op.operands[index], _STEPS)
-        if math.isinf(bound) or abs(bound) < budget.GUARD ** (2 if _is_square(formed) else 1):
-            continue  # infinite, or a guard against zeros: nothing comes near it
-        if not (index == 1 and _vanishes_with(op.operands[0], formed)):
-            found[op.results[0]] = Divisor(bound, formed)
+        divisor = op.operands[index]
+        bound = _next_to_zero(divisor)
+        if math.isinf(bound) or not bound or constant_behind(divisor) is not None:
+            continue
+        formed = None if op.name == "stablehlo.log" else _expression(divisor, _STEPS)
+        if formed is not None and abs(bound) < budget.GUARD ** (2 if _is_square(formed) else 1):
+            formed = None  # a guard against zeros: nothing comes near it
+        if formed is not None and index == 1 and _vanishes_with(op.operands[0], formed):
+            formed = None
+        found[op.results[0]] = Divisor(bound, formed)
     return found
 
 

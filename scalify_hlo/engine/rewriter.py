@@ -28,6 +28,7 @@ from scalify_hlo.recognition.free_choices import FreeChoice, find_free_choices
 from scalify_hlo.recognition.laws import Law
 from scalify_hlo.recognition.range_reductions import find_range_reductions
 from scalify_hlo.recognition.replaced_numbers import find_replaced_numbers
+from scalify_hlo.recognition.stand_ins import find_stand_ins
 from scalify_hlo.rules.mirror import MIRRORED, mirror
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import scaled_form, unscaled
@@ -72,6 +73,7 @@ class Rewriter:
         self.returned_states: dict[ir.Block, frozenset[int]] = {}  # which results of a block are new state
         self.polynomials: dict[ir.Value, PolynomialSum] = {}
         self.range_reductions: set[ir.Value] = set()
+        self.stand_ins: set[ir.Value] = set()  # choices of a number where a tensor is 0
         self.replaced_numbers: set[ir.Value] = set()  # choices between a tensor and a number that is replaced again
         self.free_choices: dict[ir.Value, FreeChoice] = {}  # that a value is one of, or chosen by
         self.bounded_divisors: dict[ir.Value, Divisor] = {}
@@ -133,6 +135,9 @@ class Rewriter:
                 replaced = find_replaced_numbers(operations, self.facts.numbers().number)
                 self.replaced_numbers |= replaced
                 noted += replaced
+                stand_ins = find_stand_ins(operations, self.facts.numbers().number)
+                self.stand_ins |= stand_ins
+                noted += stand_ins
             self.bounded_divisors |= divisors
             noted += (*reductions, *divisors)
         if self.journals:
@@ -427,6 +432,7 @@ class Attempt:
             rewriter.polynomials.pop(value, None)
             rewriter.range_reductions.discard(value)
             rewriter.replaced_numbers.discard(value)
+            rewriter.stand_ins.discard(value)
             rewriter.free_choices.pop(value, None)
             rewriter.bounded_divisors.pop(value, None)
             rewriter.carried.discard(value)

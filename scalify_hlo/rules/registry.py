@@ -106,6 +106,7 @@ _FAMILIES = (
     "homogeneous", "multiplicative", "additive", "contraction", "selection", "nonlinear",
     "predicate", "opaque", "control_flow", "loops", "regions", "complex_numbers", "linear_algebra", "collectives",
     "manual_computation", "scans", "dynamic_shapes", "implicit_broadcasts", "tuples", "composites", "custom_calls",
+    "library_routines",
 )  # fmt: skip
 
 

@@ -90,6 +90,7 @@ class Rewriting(Protocol):
     polynomials: dict[ir.Value, PolynomialSum]
     range_reductions: set[ir.Value]
     replaced_numbers: set[ir.Value]
+    stand_ins: set[ir.Value]
     free_choices: dict[ir.Value, FreeChoice]
     bounded_divisors: dict[ir.Value, Divisor]
     sums: list[Sum]

@@ -256,3 +256,63 @@ def test_a_mask_that_is_cast_to_f8_is_the_largest_number_there(target: str, mask
         left = got[~chosen] / saturated.astype(getattr(ml_dtypes, target)).astype(np.float32)
         # docs/contract.md: 2^-8 of a mask at least.
         assert (left >= 2.0**-8).all() and (left <= 1).all()
+
+
+@pytest.mark.parametrize("exponent", [8, 20])
+@pytest.mark.parametrize("line", [
+    "a0 / (jnp.abs(a0) + 1e-6)", "a0 / jnp.maximum(jnp.abs(a0), 1e-6)", "a0 / (jnp.sqrt(jnp.sum(a0 * a0)) + 1e-6)",
+    "a0 / (-1e-6 - jnp.abs(a0))", "a0 * lax.rsqrt(a0 * a0 + 1e-6)", "a0 * (jnp.abs(a0) + 1e-6) ** -1",
+    "a0 * (1 / (jnp.abs(a0) + 1))", "nn.soft_sign(a0)", "a0 / jnp.sqrt(1 + a0 * a0)", "jnp.log(jnp.abs(a0) + 1e-6)",
+])  # fmt: skip
+def test_what_keeps_a_divisor_from_zeros_in_f16(line: str, exponent: int) -> None:
+    """At the scale of what it was added to nothing was left of it: 0 / 0, and the logarithm of 0."""
+    program = Program((Argument("a0", (3,), "float16", "zeros"),), ((("v0",), line),), ("v0",))
+    (result,) = Rewritten.of(program.lowered()).run([Split(np.zeros(3, np.float16), np.float32(2.0**exponent))])
+    expected = np.full(3, np.log(1e-6) if "log" in line else 0.0)
+    got = result.data.astype(np.float64) * (1.0 if result.scale is None else result.scale)
+    np.testing.assert_allclose(got, expected, rtol=2.0**-9)
+
+
+@pytest.mark.parametrize("exponent", [-6, 4, 14])
+@pytest.mark.parametrize("line", [
+    "a0 ** 5", "lax.integer_pow(a0, 6)", "lax.pow(a0, jnp.full_like(a0, 5))", "a0 * a0 * a0 * (a0 * a0)",
+    "(a0 * a0 * a0) / (1 / (a0 * a0))", "jax.grad(lambda x: jnp.sum(x ** 6))(a0)",
+])  # fmt: skip
+def test_the_fifth_and_sixth_power_of_f16_values(line: str, exponent: int) -> None:
+    """They were formed as values: 0 at the scale 2^-6, and infinite at 2^4."""
+    program = Program((Argument("a0", (3,), "float16"),), ((("v0",), line),), ("v0",))
+    x = np.asarray([1, -2, 0.5])
+    (result,) = Rewritten.of(program.lowered()).run([Split(x.astype(np.float16), np.float32(2.0**exponent))])
+    degree = 6 if "integer_pow" in line else 5
+    expected = (6.0 if "grad" in line else 1.0) * (x * 2.0**exponent) ** degree
+    assert result.scale is not None
+    np.testing.assert_allclose(result.data.astype(np.float64) * result.scale, expected, rtol=2.0**-9)
+
+
+@pytest.mark.parametrize("exponent", [-20, -10, 0, 20, 30])
+@pytest.mark.parametrize("line", [
+    "(lambda n: a0 / jnp.where(n > 0, n, 1))(jnp.abs(a0))", "(lambda n: a0 / jnp.where(n <= 1e-7, 1, n))(jnp.abs(a0))",
+    "(lambda n: a0 / jnp.where(0 == n, 0.5, n))(jnp.max(jnp.abs(a0), -1, keepdims=True))",
+    "a0 / jnp.where(a0 == 0, 1, a0)",
+])  # fmt: skip
+def test_a_number_that_stands_in_for_zeros(line: str, exponent: int) -> None:
+    """At its scale small tensors were nearly lost, and what is divided by them infinite; at theirs it was 0."""
+    program = Program((Argument("a0", (2, 3), "float16"),), ((("v0",), line),), ("v0",))
+    x = np.asarray([[1, -2, 0.5], [0, 0, 0]])
+    (result,) = Rewritten.of(program.lowered()).run([Split(x.astype(np.float16), np.float32(2.0**exponent))])
+    size = 2.0 if "max" in line else x[0] if line.endswith("a0)") else np.abs(x[0])
+    expected = np.asarray([x[0] / size, np.zeros(3)])
+    got = result.data.astype(np.float64) * (1.0 if result.scale is None else result.scale)
+    np.testing.assert_allclose(got, expected, rtol=2.0**-9)
+
+
+def test_a_number_that_stands_in_for_zeros_keeps_its_digits() -> None:
+    """What is divided by it where the dividend is no zero."""
+    arguments = Argument("a0", (3,), "float16"), Argument("a1", (3,), "float16")
+    text = Program(arguments, ((("v0",), "a1 / jnp.where(a0 == 0, 3, a0)"),), ("v0",)).lowered()
+    y = np.float16([1.5, -0.75, 1])
+    for exponent in (-126, -20, 0, 8):
+        splits = [Split(np.zeros(3, np.float16), np.float32(2.0**exponent)), Split(y, np.float32(1))]
+        (result,) = Rewritten.of(text).run(splits)
+        got = result.data.astype(np.float64) * (1.0 if result.scale is None else result.scale)
+        np.testing.assert_allclose(got, y.astype(np.float64) / 3, rtol=2.0**-9)

@@ -1,0 +1,97 @@
+"""Routines of LAPACK and its relatives that factorise a matrix or solve by one, by the degree of their results in it.
+
+They compute in f32 or f64. What becomes of a result in a narrower type is decided by its scale: the inverse of a matrix
+of 2^24 is 2^-24, and 0 in f16 at the scale 1. Routines for complex matrices are computed on values.
+"""
+
+import math
+
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import number_behind
+from scalify_hlo.module.traits import CARRYING
+from scalify_hlo.rules.oprewrite import OpRewrite
+from scalify_hlo.rules.plain import unscaled
+from scalify_hlo.rules.shapes import to_rank_0
+from scalify_hlo.scale import ONE
+from scalify_hlo.size.moments import Moments
+
+from .custom_calls import custom_call
+from .multiplicative import take_root
+
+_UNIT_DIAGONAL = ord("U")  # LAPACK's letter
+
+
+def _kinds(*names: str) -> list[str]:
+    """The names of LAPACK's routines for f32 and f64."""
+    return [f"lapack_{kind}{name}_ffi" for kind in "sd" for name in names]
+
+
+# (s A)^-1 (t B) = (t/s) A^-1 B; of a diagonal that counts as ones, A^-1 (t B) = t A^-1 B
+@custom_call(*_kinds("trsm"))
+def triangular_solve(r: OpRewrite) -> None:
+    a, b = (to_rank_0(r.rewriter, r.scaled(i)) for i in (0, 1))
+    r.set_operand(1, b.data)
+    options = ir.DictAttr(r.op.attributes["mhlo.backend_config"])
+    if ir.IntegerAttr(options["diag"]).value == _UNIT_DIAGONAL:
+        r.set_operand(0, unscaled(r.rewriter, a))
+        return r.result(b.scale, b.moments, indifferent=b.indifferent)
+    r.set_operand(0, a.data)
+    moments = Moments(b.moments.rms / (a.moments.rms or 1.0))
+    return r.result(b.scale / a.scale, moments, indifferent=b.indifferent)
+
+
+# chol(2^(2m+r) A) = 2^m chol(2^r A)
+@custom_call(*_kinds("potrf"), "cusolver_potrf_ffi", "hipsolver_potrf_ffi", "Cholesky")
+def cholesky(r: OpRewrite) -> None:
+    r.inputs[0] = to_rank_0(r.rewriter, r.scaled(0))
+    take_root(r, 2, 1)
+
+
+# s A = V (s W) V^T, s A = U (s S) V^T: vectors stay, values grow.  # sum of w^2 = sum of a^2
+@custom_call(*_kinds("syevd", "gesdd", "gesvd"), "cusolver_syevd_ffi", "hipsolver_syevd_ffi")
+def spectrum(r: OpRewrite) -> None:
+    a = to_rank_0(r.rewriter, r.scaled(0))
+    r.set_operand(0, a.data)
+    largest = max(r.info(0).shape[-2:])
+    for i in range(len(r.op.results)):
+        if not r.result_info(i).carries_scale:
+            continue
+        if i == 1:
+            values = Moments(a.moments.rms * math.sqrt(largest))
+            r.result(a.scale, values, index=i, indifferent=a.indifferent)
+        else:
+            r.result(ONE, Moments(1 / math.sqrt(max(largest, 1))), index=i)
+
+
+# s A = Q (s R): the reflectors beside R are read by their own routine, which is given values
+@custom_call(*_kinds("geqrf"), "cusolver_geqrf_ffi", "hipsolver_geqrf_ffi")
+def orthogonal(r: OpRewrite) -> None:
+    _packed(r)
+
+
+# s A = L (s U): one matrix holds the factor that grows and the one that does not
+@custom_call(*_kinds("getrf"), "cusolver_getrf_ffi", "hipsolver_getrf_ffi")
+def triangular(r: OpRewrite) -> None:
+    _packed(r, apart=_is_taken_apart(r.value()))
+
+
+def _packed(r: OpRewrite, *, apart: bool = False) -> None:
+    """Result 0 at the scale of the matrix where its type may become narrower. apart: its factors are used as two."""
+    a = to_rank_0(r.rewriter, r.scaled(0))
+    r.through_plain()
+    if apart or a.indifferent or not r.rewriter.narrow:
+        return
+    with r.after():
+        r.value_result(r.value(), a.moments, scale=a.scale)
+
+
+def _is_taken_apart(packed: ir.Value) -> bool:
+    """Whether a triangle is chosen of a matrix, by itself or behind what replaces a failed one by NaN."""
+    for use in packed.uses:
+        op = use.owner.operation
+        chooses = op.name == "stablehlo.select"
+        if chooses and any(number_behind(value) == 0 for value in list(op.operands)[1:]):
+            return True
+        if (chooses or op.name in CARRYING) and _is_taken_apart(op.results[0]):
+            return True
+    return False
