@@ -18,6 +18,7 @@ from scalify_hlo.io.files import read_input
 from scalify_hlo.io.globs import dotted
 from scalify_hlo.io.npz_file import is_npz, npz_bytes, read_npz
 from scalify_hlo.serving.checkpoints import read_checkpoint
+from scalify_hlo.serving.half_bytes import from_bytes, to_bytes
 
 # safetensors' names of the types.
 _SAFETENSORS = {
@@ -38,9 +39,9 @@ def read_with_metadata(path: str) -> tuple[dict[str, Array], dict[str, str]]:
         return read_checkpoint(path), {}
     data = read_input(path)
     if is_npz(data):
-        return read_npz(data, path)
+        return from_bytes(*read_npz(data, path), path)
     if path.endswith(".safetensors"):
-        return _read_safetensors(data, path)
+        return from_bytes(*_read_safetensors(data, path), path)
     raise ScalifyError(
         Diagnostic("this is no .npz and no .safetensors file, and no folder of an orbax checkpoint", path)
     )
@@ -48,6 +49,7 @@ def read_with_metadata(path: str) -> tuple[dict[str, Array], dict[str, str]]:
 
 def tensor_bytes(tensors: Mapping[str, Array], metadata: Mapping[str, str], path: str) -> bytes:
     """The content of a file of these arrays, in the form that the path's ending says. Raises ScalifyError."""
+    tensors, metadata = to_bytes(tensors, metadata)
     if path.endswith(".safetensors"):
         for array in tensors.values():
             if ELEMENT_TYPES.get(array.dtype) not in _SAFETENSORS.values():
