@@ -106,7 +106,7 @@ def pack(
     """
     arguments = entry_signature(module).arguments
     scales, blocks, own = pinned_arguments(module), block_dimensions(module), own_arguments(module)
-    matched = match([arguments[i] for i in own], weights, where, others=os.path.isdir(where))
+    matched = match([arguments[i] for i in own], weights, where, others="any" if os.path.isdir(where) else "unneeded")
     found = {own[k]: name for k, name in matched.items()}
     turned = {i for i, own in enumerate(_argument_attributes(module)) if TRANSPOSED in own}
     problems = [
