@@ -14,7 +14,7 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_float
 from scalify_hlo.execution.signature import TensorSpec, entry_signature
-from scalify_hlo.module.block_numbers import LARGEST_ELEMENT, LARGEST_SCALE, from_blocks, in_blocks
+from scalify_hlo.module.block_numbers import LARGEST_ELEMENT, LARGEST_SCALE, from_blocks, in_blocks, spread
 from scalify_hlo.passes.block_storage import BLOCK_SCALES, SUFFIX
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.pin_scales import PINNED
@@ -139,7 +139,11 @@ def pack(
             largest = LARGEST_ELEMENT * LARGEST_SCALE if i in blocks else _largest(spec)
             beyond = int(np.sum(np.abs(data) > largest))
             if i in blocks:
-                tensors[spec.name], tensors[arguments[i + 1].name] = in_blocks(data, blocks[i])
+                elements, own_scales = in_blocks(data, blocks[i])
+                if read is not None and i in read:
+                    factors = spread(own_scales.astype(np.float32), data.shape)
+                    elements = rounded(data, read[i], spec.dtype, LARGEST_ELEMENT, factors)
+                tensors[spec.name], tensors[arguments[i + 1].name] = elements, own_scales
             elif read is not None and i in read:
                 tensors[spec.name] = rounded(data, read[i], spec.dtype, largest)
             else:

@@ -27,6 +27,7 @@ from scalify_hlo.serving.calibration import Calibration
 from scalify_hlo.serving.comparison import compare
 from scalify_hlo.serving.exported import packed_arguments, pin_exported
 from scalify_hlo.serving.packing import pack, unpack
+from scalify_hlo.serving.product_inputs import sampled_readings
 from scalify_hlo.serving.tensors import read_with_metadata, tensor_bytes
 from tests.training_programs import train_step_text
 
@@ -343,3 +344,29 @@ def test_modules_keep_their_meaning_as_text(tmp_path: pathlib.Path) -> None:
     again = ir.Module.parse(str(module), context=make_context())
     arrays = [packed.tensors.get(spec.name, X) for spec in entry_signature(again).arguments]
     assert np.array_equal(xla.compile(again)(arrays)[0], xla.compile(clone(module))(arrays)[0])
+
+
+def test_errors_of_elements_make_up_for_each_other_in_what_reads_them(tmp_path: pathlib.Path) -> None:
+    """On inputs that rounding has seen, and on others: block scales stay those of the nearest."""
+    mix = normal(8, D)
+    batches = [np.asarray(RNG.standard_normal((256, 8)) @ mix + 0.3 * normal(256, D), np.float32) for _ in range(2)]
+    text = text_of(model, PARAMS, batches[0])
+    weights = [*jax.tree.leaves(PARAMS)]
+    module, _ = served(text, [*weights, batches[0]], tmp_path)
+    (tmp_path / "0.npz").write_bytes(tensor_bytes({"x": batches[0]}, {}, "0.npz"))
+    named = dict(zip(NAMES, weights, strict=True))
+    read = sampled_readings(module, named, [str(tmp_path / "0.npz")])
+    assert len(read) == 4
+    plain, made_up = pack(module, named).tensors, pack(module, named, read=read).tensors
+    assert np.array_equal(plain["p['a'].block_scales"].view(np.uint8), made_up["p['a'].block_scales"].view(np.uint8))
+    original = ir.Module.parse(text, context=make_context())
+    for x in batches:
+        errors = [
+            next(
+                each.error
+                for each in compare(original, module, [[*weights, x]], packed=packed)
+                if each.form == "served"
+            )
+            for packed in (plain, made_up)
+        ]
+        assert errors[1] < 0.92 * errors[0], errors
