@@ -17,12 +17,10 @@ of compute capability 10 or more it is the custom call `__op$block_scaled_dot`, 
 
 import collections
 import dataclasses
-import math
-from collections.abc import Sequence
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, walk
-from scalify_hlo.analysis.products import BLOCK_SCALED, extent
+from scalify_hlo.analysis.products import BLOCK_SCALED
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.engine.signature import public_function
@@ -31,7 +29,17 @@ from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
-from scalify_hlo.passes.block_formats import FORMATS, NVFP4, BlockFormat, FormatName, in_blocks, of_ones
+from scalify_hlo.passes.block_formats import (
+    FORMATS,
+    NVFP4,
+    BlockFormat,
+    FormatName,
+    as_matrix,
+    in_blocks,
+    of_ones,
+    reason_to_skip,
+    times,
+)
 from scalify_hlo.passes.block_storage import BlockStorage, forget_exact
 from scalify_hlo.types import tensor_info
 
@@ -75,7 +83,7 @@ class BlockDots(Pass):
             return
         with module.context, ir.Location.unknown(module.context):
             storage = BlockStorage(public_function(module), chosen)
-            reasons = [_reason_to_skip(op, chosen) for op in products]
+            reasons = [_other_operands(op) or reason_to_skip(op, chosen) for op in products]
             if chosen is NVFP4:
                 storage.store([op.results[0] for op, why in zip(products, reasons, strict=True) if why is None])
                 reasons = [why or storage.reason_to_skip(op) for op, why in zip(products, reasons, strict=True)]
@@ -103,17 +111,9 @@ def _contracting(op: ir.Operation) -> tuple[list[int], list[int]]:
     return list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)
 
 
-def _reason_to_skip(op: ir.Operation, kind: BlockFormat) -> str | None:
-    """Why a product has not the form that block-scaled ones take; None where it has."""
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    if any(tensor_info(operand.type).element != _FP8 for operand in op.operands):
-        return "their operands are of another FP8 type"
-    if numbers.lhs_batching_dimensions or not all(tensor_info(x.type).is_static for x in op.operands):
-        return "they have batch dimensions or sizes that are known at run time only"
-    contracted = extent(op.operands[0], numbers.lhs_contracting_dimensions)
-    if contracted % kind.block or not contracted:
-        return f"what they contract is no multiple of {kind.block}"
-    return None
+def _other_operands(op: ir.Operation) -> str | None:
+    is_other = any(tensor_info(operand.type).element != _FP8 for operand in op.operands)
+    return "their operands are of another FP8 type" if is_other else None
 
 
 class _Emitter:
@@ -170,9 +170,9 @@ class _Emitter:
         if key not in self._rounded:
             scales = self._storage.scales_of(value)
             wide = _before_rounding(value)
-            matrix = _as_matrix(value if wide is None else wide, contracting)
+            matrix = as_matrix(value if wide is None else wide, contracting)
             if scales is not None:
-                self._rounded[key] = matrix, _as_matrix(scales, contracting)
+                self._rounded[key] = matrix, as_matrix(scales, contracting)
             elif wide is None and self._kind.element == _FP8:
                 self._rounded[key] = matrix, of_ones(matrix, self._kind)
             else:
@@ -200,24 +200,12 @@ class _Emitter:
             exact = emit.op(
                 "dot_general",
                 emit.with_element(result, "f32"),
-                _times(x, s, self._kind),
-                _times(y, t, self._kind),
+                times(x, s, self._kind),
+                times(y, t, self._kind),
                 dot_dimension_numbers=numbers,
             )
             ir.Operation.create("func.return", [], [emit.convert(exact, tensor_info(result).element)])
         return name
-
-
-def _times(data: ir.Value, scales: ir.Value, kind: BlockFormat) -> ir.Value:
-    """data * scales in bf16, a scale for each block of a row."""
-    rows, blocks = tensor_info(scales.type).shape
-    wide = emit.convert(data, "bf16")
-    dims = ir.DenseI64ArrayAttr.get([0, 1])
-    spread = emit.op(
-        "broadcast_in_dim", emit.tensor_type((rows, blocks, kind.block), "bf16"), emit.convert(scales, "bf16"),
-        broadcast_dimensions=dims,
-    )  # fmt: skip
-    return emit.op("multiply", wide.type, wide, emit.op("reshape", wide.type, spread))
 
 
 def _before_rounding(value: ir.Value) -> ir.Value | None:
@@ -236,15 +224,3 @@ def _before_rounding(value: ir.Value) -> ir.Value | None:
         type_ = emit.with_element(each.results[0].type, tensor_info(wide.type).element)
         wide = ir.Operation.create(each.name, [type_], [wide], dict(each.attributes.items())).results[0]
     return wide
-
-
-def _as_matrix(value: ir.Value, contracting: Sequence[int]) -> ir.Value:
-    """A tensor as [rest, contracted]: what a product contracts comes last, in the product's order."""
-    info = tensor_info(value.type)
-    order = [*(d for d in range(info.rank) if d not in contracting), *contracting]
-    if order != list(range(info.rank)):
-        type_ = emit.tensor_type([info.shape[d] for d in order], info.element)
-        value = emit.op("transpose", type_, value, permutation=ir.DenseI64ArrayAttr.get(order))
-    columns = math.prod(info.shape[d] for d in contracting)
-    matrix = emit.tensor_type((info.size // columns, columns), info.element)
-    return value if value.type == matrix else emit.op("reshape", matrix, value)

@@ -9,12 +9,14 @@ range, is the data's own.
 """
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
 
-from scalify_hlo.bindings import ir
+from scalify_hlo.analysis.products import extent
+from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.execution.element_types import NUMPY_DTYPES
 from scalify_hlo.module import block_numbers
 from scalify_hlo.passes import emission as emit
@@ -105,3 +107,47 @@ NVFP4 = BlockFormat(
     "nvfp4", block_numbers.ELEMENT, block_numbers.SCALE, block_numbers.BLOCK, block_numbers.LARGEST_ELEMENT, _sixths
 )
 FORMATS: dict[FormatName, BlockFormat] = {"mxfp8": MXFP8, "nvfp4": NVFP4}
+
+
+def reason_to_skip(op: ir.Operation, kind: BlockFormat) -> str | None:
+    """Why a product has not the sizes that block-scaled ones take; None where it has."""
+    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    if numbers.lhs_batching_dimensions or not all(tensor_info(x.type).is_static for x in op.operands):
+        return "they have batch dimensions or sizes that are known at run time only"
+    contracted = extent(op.operands[0], numbers.lhs_contracting_dimensions)
+    if contracted % kind.block or not contracted:
+        return f"what they contract is no multiple of {kind.block}"
+    return None
+
+
+def as_matrix(value: ir.Value, contracting: Sequence[int]) -> ir.Value:
+    """A tensor as [rest, contracted]: what a product contracts comes last, in the product's order."""
+    info = tensor_info(value.type)
+    order = [*(d for d in range(info.rank) if d not in contracting), *contracting]
+    if order != list(range(info.rank)):
+        type_ = emit.tensor_type([info.shape[d] for d in order], info.element)
+        value = emit.op("transpose", type_, value, permutation=ir.DenseI64ArrayAttr.get(order))
+    columns = math.prod(info.shape[d] for d in contracting)
+    matrix = emit.tensor_type((info.size // columns, columns), info.element)
+    return value if value.type == matrix else emit.op("reshape", matrix, value)
+
+
+def from_matrix(matrix: ir.Value, like: ir.Value, contracting: Sequence[int]) -> ir.Value:
+    """What `as_matrix` made a matrix of, in the matrix' element type and the shape of another value."""
+    info, element = tensor_info(like.type), tensor_info(matrix.type).element
+    order = [*(d for d in range(info.rank) if d not in contracting), *contracting]
+    moved = emit.op("reshape", emit.tensor_type([info.shape[d] for d in order], element), matrix)
+    back = ir.DenseI64ArrayAttr.get([order.index(d) for d in range(info.rank)])
+    return emit.op("transpose", emit.tensor_type(info.shape, element), moved, permutation=back)
+
+
+def times(data: ir.Value, scales: ir.Value, kind: BlockFormat, element: str = "bf16") -> ir.Value:
+    """data * scales, in bf16 exactly, a scale for each block of a row."""
+    rows, blocks = tensor_info(scales.type).shape
+    wide = emit.convert(data, element)
+    dims = ir.DenseI64ArrayAttr.get([0, 1])
+    spread = emit.op(
+        "broadcast_in_dim", emit.tensor_type((rows, blocks, kind.block), element), emit.convert(scales, element),
+        broadcast_dimensions=dims,
+    )  # fmt: skip
+    return emit.op("multiply", wide.type, wide, emit.op("reshape", wide.type, spread))

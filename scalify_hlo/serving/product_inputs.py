@@ -22,7 +22,7 @@ from scalify_hlo.module.function_types import replace_terminator, retype
 from scalify_hlo.passes.block_dots import COMPOSITE
 from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.serving.compensation import Readings
-from scalify_hlo.serving.packing import as_data, cache_arguments, pack, pinned_arguments
+from scalify_hlo.serving.packing import as_data, cache_arguments, own_arguments, pack, pinned_arguments
 from scalify_hlo.serving.patches import Patches
 from scalify_hlo.serving.tensors import Batches
 
@@ -37,18 +37,19 @@ def sampled_readings(
     weights, where: as of `pack`. files: each has the arguments that no weight is, as values.
     Raises ScalifyError as `pack`, and for files that do not fit.
     """
-    signature, pinned = entry_signature(module), pinned_arguments(module)
+    arguments, pinned, own = entry_signature(module).arguments, pinned_arguments(module), own_arguments(module)
     tensors = pack(module, weights, where).tensors
-    known = {i: tensors[spec.name] for i, spec in enumerate(signature.arguments) if spec.name in tensors}
-    caches = cache_arguments(module) - known.keys()
-    specs = [
-        dataclasses.replace(spec, element_type="f32") if i in caches else spec
-        for i, spec in enumerate(signature.arguments)
-    ]
+    packed = {i: tensors[spec.name] for i, spec in enumerate(arguments) if spec.name in tensors}
+    caches = cache_arguments(module) - packed.keys()
+    # Batches are told of the original's arguments: the scales of blocks are packed with the elements.
+    specs = [dataclasses.replace(arguments[i], element_type="f32") if i in caches else arguments[i] for i in own]
+    known = {k: packed[i] for k, i in enumerate(own) if i in packed}
 
     def inputs() -> Iterator[list[Array]]:
         for arrays in Batches(specs, [], files, known):
-            yield [as_data(x, pinned[i], signature.arguments[i]) if i in caches else x for i, x in enumerate(arrays)]
+            given = dict(zip(own, arrays, strict=True)) | packed
+            given |= {i: as_data(given[i], pinned[i], arguments[i]) for i in caches}
+            yield [given[i] for i in range(len(arguments))]
 
     return readings(module, pinned.keys() - cache_arguments(module), inputs())
 

@@ -26,6 +26,7 @@ from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serving.calibration import Calibration
 from scalify_hlo.serving.comparison import compare
 from scalify_hlo.serving.exported import packed_arguments, pin_exported
+from scalify_hlo.serving.keep_wide import Switched
 from scalify_hlo.serving.packing import pack, unpack
 from scalify_hlo.serving.product_inputs import sampled_readings
 from scalify_hlo.serving.tensors import read_with_metadata, tensor_bytes
@@ -347,13 +348,13 @@ def test_modules_keep_their_meaning_as_text(tmp_path: pathlib.Path) -> None:
 
 
 def test_errors_of_elements_make_up_for_each_other_in_what_reads_them(tmp_path: pathlib.Path) -> None:
-    """On inputs that rounding has seen, and on others: block scales stay those of the nearest."""
+    """On inputs that rounding has seen, given by their index, and on others: block scales stay those of the nearest."""
     mix = normal(8, D)
     batches = [np.asarray(RNG.standard_normal((256, 8)) @ mix + 0.3 * normal(256, D), np.float32) for _ in range(2)]
     text = text_of(model, PARAMS, batches[0])
     weights = [*jax.tree.leaves(PARAMS)]
     module, _ = served(text, [*weights, batches[0]], tmp_path)
-    (tmp_path / "0.npz").write_bytes(tensor_bytes({"x": batches[0]}, {}, "0.npz"))
+    (tmp_path / "0.npz").write_bytes(tensor_bytes({"4": batches[0]}, {}, "0.npz"))
     named = dict(zip(NAMES, weights, strict=True))
     read = sampled_readings(module, named, [str(tmp_path / "0.npz")])
     assert len(read) == 4
@@ -370,3 +371,21 @@ def test_errors_of_elements_make_up_for_each_other_in_what_reads_them(tmp_path: 
             for packed in (plain, made_up)
         ]
         assert errors[1] < 0.92 * errors[0], errors
+
+
+@pytest.mark.parametrize(("precision", "most"), [("fp8", 1.1), ("mxfp8", 1.1), ("nvfp4", 1.25)])
+def test_what_stays_wide_is_chosen_by_the_rounding_of_the_precision(
+    precision: str, most: float, tmp_path: pathlib.Path
+) -> None:
+    """The switches round as the served module does; weights in blocks by a sixth of the largest, which errs more."""
+    x = np.asarray(RNG.standard_normal((256, D)), np.float32)
+    arrays = [*jax.tree.leaves(PARAMS), x]
+    text = text_of(model, PARAMS, x)
+    module, _ = served(text, arrays, tmp_path, precision)
+    calibration = Calibration(ir.Module.parse(text, context=make_context()), precision)
+    calibration.arguments([arrays])
+    calibration.operands([arrays])
+    program = Switched(calibration)
+    (got,), want = program(arrays, np.ones(len(program.units), np.bool_)), np.asarray(model(PARAMS, jnp.asarray(x)))
+    estimated = np.linalg.norm(got - want) / np.linalg.norm(want)
+    assert 1 / 1.1 < estimated / error(text, module, arrays) < most
