@@ -71,6 +71,7 @@ def packed_arguments(exported: Exported, path: str) -> tuple[Any, ...]:
     with make_context() as context:
         module = module_of(exported, context)
         specs = entry_signature(module).arguments
+    specs = specs[len(specs) - len(exported.module_kept_var_idx) :]  # behind the index of the platform, and tokens
     tensors = read_tensors(path)
     untyped: Any = exported
     leaves: list[Any] = [None] * untyped.in_tree.num_leaves

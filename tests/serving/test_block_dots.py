@@ -172,7 +172,7 @@ def test_training_steps_other_gpus_and_devices_are_refused() -> None:
 
 
 def test_products_of_e2m1_lose_more() -> None:
-    """Why there is no NVFP4 preset (docs/serving.md): E2M1 with an E4M3 scale for each 16 elements, beside E4M3."""
+    """What docs/serving.md says that NVFP4 costs: E2M1 with an E4M3 scale for each 16 elements, beside E4M3."""
 
     def rounded(x: Array, type_: Any) -> Array:
         return np.asarray(x, np.float32).astype(type_).astype(np.float32)

@@ -314,6 +314,24 @@ def test_an_exported_function_takes_elements_and_scales_in_the_place_of_a_weight
     assert np.array_equal(got, xla.compile(module)([*jax.tree.leaves(params), X])[0])
 
 
+@pytest.mark.parametrize("precision", ["fp8", "nvfp4"])
+def test_an_export_for_several_platforms_is_given_its_weights(precision: str, tmp_path: pathlib.Path) -> None:
+    """Its module takes the platform's index first, which is no input: each array went to the input before its own."""
+
+    def with_an_unused_input(p: Any, unused: jax.Array, x: jax.Array) -> jax.Array:  # noqa: ARG001
+        return model(p, x)
+
+    module, _ = served(text_of(model, PARAMS, X), inputs(), tmp_path, precision)
+    packed = pack(module, dict(zip(NAMES, inputs(), strict=False)))
+    path = tmp_path / "packed.npz"
+    path.write_bytes(tensor_bytes(packed.tensors, packed.metadata, str(path)))
+    both = jax.export.export(jax.jit(with_an_unused_input), platforms=["cpu", "cuda"])
+    pinned = pin_exported(both(PARAMS, X, X), str(tmp_path / "scales.json"), precision=precision)
+    params = packed_arguments(pinned, str(path))[0]
+    got, want = np.asarray(pinned.call(params, X, X)), np.asarray(model(PARAMS, jnp.asarray(X)))
+    assert np.linalg.norm(got - want) / np.linalg.norm(want) < 0.25
+
+
 def test_the_tools_pack_unpack_and_compare_it(tmp_path: pathlib.Path) -> None:
     text = text_of(model, PARAMS, X)
     module, _ = served(text, inputs(), tmp_path)
