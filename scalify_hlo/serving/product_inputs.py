@@ -16,7 +16,6 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import entry_signature
-from scalify_hlo.module.block_numbers import from_blocks
 from scalify_hlo.module.carriers import carries
 from scalify_hlo.module.function_types import replace_terminator, retype
 from scalify_hlo.passes.block_dots import COMPOSITE
@@ -137,7 +136,8 @@ def _side(op: ir.Operation, k: int, places: Array) -> _Side | None:
 
 
 def _blocks(elements: Array, scales: Array) -> Array:
-    return from_blocks(elements, scales)[None]
+    """[rows, contracted] and the scales of blocks of a row, of any size, as [1, rows, contracted]."""
+    return (elements * np.repeat(scales, elements.shape[1] // scales.shape[1], 1))[None]
 
 
 def _readers(value: ir.Value) -> Iterator[tuple[ir.Operation, int]]:
