@@ -23,7 +23,7 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.passes.size import Sizes
-from scalify_hlo.precision import Preset
+from scalify_hlo.precision import PRESETS, Preset
 from scalify_hlo.scale import SMALLEST_EXPONENT
 from tests.training_programs import train_step_text
 
@@ -64,7 +64,7 @@ def programs() -> dict[str, Program]:
             found[full] = (text, functools.partial(precision_pipeline, None))
             found[f"{full} in f16"] = (re.sub(r"\bf32\b", "f16", text), found[full][1])
             found[f"{full}, sizes"] = (text, lambda: Pipeline((Sizes(),)))
-    for preset in (each for each in get_args(Preset) if each != "mxfp8"):  # for forward programs only
+    for preset in (each for each in get_args(Preset) if not PRESETS[each].blocks):  # those are for forward programs
         for style in ("unrolled", "scan"):
             found[f"{style} step in {preset}"] = (train_step_text(style), functools.partial(precision_pipeline, preset))
     return found

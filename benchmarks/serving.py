@@ -30,11 +30,11 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.passes.fp8_dots import FP8Dots
-from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from scalify_hlo.passes.precision_pipeline import parse_precision, precision_pipeline
 from scalify_hlo.serving.calibration import Calibration
 from scalify_hlo.serving.comparison import compare, served_run
 from scalify_hlo.serving.keep_wide import Switched, keep_wide
-from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments
+from scalify_hlo.serving.packing import cache_arguments, own_arguments, pack, pinned_arguments
 from scalify_hlo.serving.product_inputs import sampled_readings
 from scalify_hlo.serving.tensors import tensor_bytes
 
@@ -79,12 +79,19 @@ def exact_weights(calibration: Calibration) -> Callable[[Sequence[Array]], list[
     return lambda arrays: program(arrays, np.ones(len(program.units), np.bool_))
 
 
+def weights_of(served: ir.Module, arrays: Sequence[Array]) -> dict[str, Array]:
+    """The weights of a served module among the original's arguments, by name."""
+    arguments = entry_signature(served).arguments
+    given = dict(zip(own_arguments(served), arrays, strict=True))
+    return {arguments[i].name: given[i] for i in sorted(pinned_arguments(served).keys() - cache_arguments(served))}
+
+
 def compensated(
     original: ir.Module, served: ir.Module, batches: Sequence[Sequence[Array]]
 ) -> Callable[[Sequence[Array]], list[Array]]:
     """The served program with weights whose errors make up for each other on the first batch."""
     names = [spec.name for spec in entry_signature(original).arguments]
-    weights = {names[i]: batches[0][i] for i in pinned_arguments(served).keys() - cache_arguments(served)}
+    weights = weights_of(served, batches[0])
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "0.npz"
         path.write_bytes(
@@ -114,14 +121,14 @@ def measure(text: str, batches: Sequence[Sequence[Array]], precision: str = "fp8
         path = pathlib.Path(folder) / "scales.json"
         path.write_bytes(calibration.scales.to_json())
         precision_pipeline(precision, pin_scales=str(path)).run(served, [])
-    names = [spec.name for spec in entry_signature(original).arguments]
     exact = exact_weights(calibration) if "fp8" in precision else None
     kept = with_wide(original, calibration, batches, precision) if wide and "fp8" in precision else None
-    weights = set(pinned_arguments(served)) - cache_arguments(served)
-    packed = pack(served, {names[i]: batches[0][i] for i in weights})
+    weights = weights_of(served, batches[0])
+    packed = pack(served, weights)
     others = {"plain FP8": plain_fp8(original, served)} if "fp8" in precision else {}
     if exact is not None:
         others["exact weights"] = exact
+    if parse_precision(precision).fp8_products and weights:
         others["compensated"] = compensated(original, served, batches)
     losses = compare(original, served, batches, others=others)
     forms: dict[str, dict[str, float]] = {}

@@ -45,7 +45,7 @@ ShapeOfScale = Callable[[str, Any], Sequence[int]]
 _MLIR_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _NUMPY_NAMES = {element: name for name, element in _MLIR_NAMES.items()} | {
     "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
-    "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2FNUZ": "float8_e5m2fnuz",
+    "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2FNUZ": "float8_e5m2fnuz", "f4E2M1FN": "float4_e2m1fn",
 }  # fmt: skip
 
 
@@ -208,6 +208,26 @@ def with_types_of(exported: Exported, module: ir.Module) -> Exported:
             in_avals[i] = in_avals[i].update(shape=in_avals[i].shape[::-1])
     out_avals = [_with_element(aval, type_) for aval, type_ in zip(exported.out_avals, results, strict=True)]
     return dataclasses.replace(exported, in_avals=tuple(in_avals), out_avals=tuple(out_avals))
+
+
+def with_second_inputs(exported: Exported, seconds: Mapping[int, Any]) -> Exported:
+    """An Exported some of whose flat inputs are plain tuples of themselves and another array.
+
+    seconds: the abstract values of the other arrays, by the index of the flat input, which the module uses.
+    """
+    inputs = [i in seconds for i in range(len(exported.in_avals))]
+    avals = (seconds[i] for i in sorted(seconds))
+    first = np.cumsum([0, *(1 + pair for pair in inputs)])
+    changes: dict[str, Any] = {
+        "in_tree": _tree(exported.in_tree, inputs, "tuple"),
+        "in_avals": _doubled(exported.in_avals, inputs, lambda _: next(avals)),
+        "_in_named_shardings": _doubled(_private(exported, "_in_named_shardings"), inputs, lambda _: None),
+        "in_shardings_hlo": _doubled(exported.in_shardings_hlo, inputs, lambda _: None),
+        "module_kept_var_idx": tuple(
+            int(first[i]) + j for i in exported.module_kept_var_idx for j in range(1 + inputs[i])
+        ),
+    }
+    return dataclasses.replace(exported, **changes)
 
 
 def _with_element(aval: Any, type_: ir.Type) -> Any:

@@ -6,7 +6,7 @@ from typing import Literal
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.types import FLOAT_RANGE
 
-Preset = Literal["f32", "bf16", "fp16", "fp16-state", "fp8", "fp8-fp16-state", "mxfp8"]
+Preset = Literal["f32", "bf16", "fp16", "fp16-state", "fp8", "fp8-fp16-state", "mxfp8", "nvfp4"]
 
 # Types that a value may be stored or computed in, under the names people use.
 _TYPES = {
@@ -49,8 +49,9 @@ class PrecisionPolicy:
     update: str = "f32"
     # Whether matrix products get FP8 operands (by `scalify-fp8-dots`, after `scalify`).
     fp8_products: bool = False
-    # Whether these products have a scale for each 32 elements (MXFP8, by `scalify-block-dots`): forward programs only.
-    block_scaled: bool = False
+    # How these products have scales for blocks of what they contract (by `scalify-block-dots`; forward programs only):
+    # "mxfp8": E4M3 with a power of two for each 32 elements; "nvfp4": E2M1 with an E4M3 scale for each 16; "": not.
+    blocks: Literal["", "mxfp8", "nvfp4"] = ""
     # Where `scalify-auto-rescale` rescales gradients dynamically: branches, scores, logits, gradients.
     rescaling: tuple[str, ...] = ()
     # When the scales of carried state follow what its data show (by `scalify-state-rescale`): "off"; "every-step";
@@ -137,7 +138,10 @@ PRESETS: dict[Preset, PrecisionPolicy] = {
     ),
     # Not of the paper: `fp8` for serving, with block scales.
     "mxfp8": PrecisionPolicy(
-        "f16", "f16", "f8E5M2", "f32", fp8_products=True, block_scaled=True, rescaling=("scores", "logits")
+        "f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="mxfp8", rescaling=("scores", "logits")
+    ),
+    "nvfp4": PrecisionPolicy(
+        "f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="nvfp4", rescaling=("scores", "logits")
     ),
 }
 

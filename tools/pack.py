@@ -65,13 +65,12 @@ def main(module_path: str, weights_path: str, output_path: str, inputs: tuple[st
     for name, count in packed.saturated.items():
         message = f"'{name}': {count} elements are beyond the range of its type and were clamped"
         report([Diagnostic(message, weights_path, "warning")])
-    left_out = len(tensors) - len(packed.tensors)
+    left_out = len(tensors) - packed.given
     if left_out:
-        click.echo(f"{left_out} arrays of the checkpoint belong to no argument and were left out")
+        click.echo(f"{left_out} arrays belong to no argument and were left out")
     ratio = packed.bytes_after / max(packed.bytes_before, 1)
     click.echo(
-        f"{len(packed.tensors)} tensors: {packed.bytes_before:,} bytes in bf16, {packed.bytes_after:,} packed "
-        f"({ratio:.2f})"
+        f"{packed.given} tensors: {packed.bytes_before:,} bytes in bf16, {packed.bytes_after:,} packed ({ratio:.2f})"
     )
     return 0
 

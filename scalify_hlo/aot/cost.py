@@ -118,7 +118,7 @@ def read_cost(
         bytes_accessed=sum(kernel.times * kernel.size for kernel in kernels),
         memory=memory,
         gemms=sum(kernel.times for kernel in products),
-        fp8_gemms=sum(kernel.times for kernel in products if kernel.element.startswith("f8")),
+        fp8_gemms=sum(kernel.times for kernel in products if kernel.element.startswith(("f8", "f4"))),
         flops=flops,
         hlo_lines=text.count("\n") + 1,
         compile_seconds=seconds,

@@ -53,7 +53,7 @@ class ProductReport:
 
     @property
     def has_fp8_operand(self) -> bool:
-        return any("xf8" in operand for operand in self.operands)
+        return any("xf8" in operand or "xf4" in operand for operand in self.operands)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,11 +19,11 @@ from scalify_hlo.aot.targets import target as gpu
 if TYPE_CHECKING:
     from scalify_hlo.aot.cost import Kernel
 
-# Dense matrix units in TFLOP/s, from NVIDIA's data sheets: 16-bit floats, FP8, and f32 as JAX multiplies it (TF32).
+# Dense matrix units in TFLOP/s, from NVIDIA's data sheets: 16-bit floats, FP8, FP4, and f32 as JAX multiplies (TF32).
 _MATRIX_UNITS: dict[str, dict[str, float]] = {
     "h100": {"f16": 989, "f8": 1979, "f32": 494},
     "h200": {"f16": 989, "f8": 1979, "f32": 494},
-    "b200": {"f16": 2250, "f8": 4500, "f32": 1125},
+    "b200": {"f16": 2250, "f8": 4500, "f4": 9000, "f32": 1125},
     "a100": {"f16": 312, "f32": 156},
     "l40s": {"f16": 362, "f8": 733, "f32": 183},
 }
@@ -83,8 +83,8 @@ def estimate(kernels: Iterable[Kernel], target: str) -> Roofline:
 
 
 def _rate(assumed: Assumptions, element: str) -> float:
-    """FLOP/s of products in an element type; of FP8 on a GPU without it, those of 16 bits."""
-    for prefix in ("f8", "f16", "f32"):
+    """FLOP/s of products in an element type; of FP8 and FP4 on a GPU without it, those of 16 bits."""
+    for prefix in ("f4", "f8", "f16", "f32"):
         if element.startswith(prefix) or (prefix == "f16" and element == "bf16"):
             return 1e12 * assumed.tflops.get(prefix, assumed.tflops["f16"])
     return 1e12 * assumed.tflops["f32"]

@@ -24,6 +24,7 @@ NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
         "f8E5M2": ml_dtypes.float8_e5m2,
         "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
         "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+        "f4E2M1FN": ml_dtypes.float4_e2m1fn,
         "complex<f32>": np.complex64,
         "complex<f64>": np.complex128,
         "i1": np.bool_,

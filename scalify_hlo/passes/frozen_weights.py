@@ -26,6 +26,8 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fold_scales import fold_scales
 from scalify_hlo.types import LARGEST, tensor_info
 
+# Of a constant in E4M3: the numbers, f32, that it was rounded from.
+EXACT = "scalify.exact"
 # Written by scalify-store-weights, which runs between the two: factors by channel, beside the scale.
 _FACTORS = "scalify.channel_factors"
 
@@ -65,6 +67,9 @@ class EmbedWeights(Pass):
 
     name: ClassVar[str] = "scalify-embed-weights"
 
+    # Say beside constants in E4M3 what they were rounded from, for scalify-block-dots, which rounds them anew.
+    exact: bool = False
+
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:  # noqa: ARG002
         """Replaces arguments by constants in place."""
         with module.context, ir.Location.unknown(module.context):
@@ -80,7 +85,11 @@ class EmbedWeights(Pass):
                 paired = "scalify.role" in attributes[i]
                 scale = 2.0 ** _exponent(value) if paired else 1.0
                 with ir.InsertionPoint.at_block_begin(body), arguments[i].location:
-                    arguments[i].replace_all_uses_with(_constant(arguments[i].type, value / scale))
+                    constant = _constant(arguments[i].type, value / scale)
+                    if self.exact and tensor_info(constant.type).element == "f8E4M3FN":
+                        wide: Any = (value / scale).astype(np.float32)
+                        constant.owner.attributes[EXACT] = ir.DenseElementsAttr.get(np.ascontiguousarray(wide))
+                    arguments[i].replace_all_uses_with(constant)
                     if paired:
                         arguments[i + 1].replace_all_uses_with(emit.splat(arguments[i + 1].type, scale))
                 for j in (i + 1, i) if paired else (i,):

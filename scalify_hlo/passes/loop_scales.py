@@ -71,6 +71,9 @@ class LoopScales:
                 continue
             for end, scale in zip(ends, scales, strict=True):
                 end.operands[data] = _brought(end.operands[data], scale, largest, ir.InsertionPoint(end))
+                with ir.InsertionPoint(end), op.location:  # data are brought once, however often this is asked
+                    end.operands[i] = emit.splat(op.results[i].type, float(largest.flat[0]))
+                self._known[end.operands[i]] = largest
             with ir.InsertionPoint.after(op), op.location:
                 number = emit.splat(op.results[i].type, float(largest.flat[0]))
             self._known[number] = largest

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import NAME, ROLE, argument_names, argument_shapes, attributes_of, role_of
 from scalify_hlo.engine.signature import move_aliases, public_function
@@ -40,6 +40,8 @@ from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 # Attribute of an argument or result that is data: the scale that it is pinned to.
 PINNED = "scalify.scale"
+# The composite that asks for the data and the scale of a value: what is left of them is of values without one.
+_BOTH = "scalify.get_data_and_scale"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +75,7 @@ def pin_scales(module: ir.Module, scales: ScalesFile, where: str = "scales") -> 
     with module.context, ir.Location.unknown(module.context):
         inline_functions(module)
         unpack_scales(module)
+        _drop_markers(module)
         main = public_function(module)
         scales = scales.of(argument_shapes(main))
         count = _pin_arguments(main, scales.arguments, where)
@@ -83,6 +86,16 @@ def pin_scales(module: ir.Module, scales: ScalesFile, where: str = "scales") -> 
             _pin_caches(module, main, scales, where)
             fold_scales(module)
     return count
+
+
+def _drop_markers(module: ir.Module) -> None:
+    """Take what has no scale for data at a scale of 1, where a pass has asked for both."""
+    for op in list(walk(module.operation)):
+        if op.name == "stablehlo.composite" and ir.StringAttr(op.attributes["name"]).value == _BOTH:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            with ir.InsertionPoint(op), op.location:
+                op.results[1].replace_all_uses_with(emit.splat(op.results[1].type, 1.0))
+            op.erase()
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------

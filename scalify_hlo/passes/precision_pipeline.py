@@ -76,7 +76,8 @@ def passes_around_scalify(precision: Precision, *, pinned: bool = False) -> tupl
 def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
     """The passes to run last on a whole module: a program without a backward pass stores its weights in FP8."""
     chosen = parse_precision(precision)
-    return (StoreWeights(format=_weight_format(chosen)), EmbedWeights()) if chosen.fp8_products else ()
+    embed = EmbedWeights(exact=chosen.blocks == "nvfp4")
+    return (StoreWeights(format=_weight_format(chosen)), embed) if chosen.fp8_products else ()
 
 
 def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
@@ -96,7 +97,7 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
         return (*passes, *narrow, Samples(), JoinStatistics(), HoldSums(), JoinCarried())
     return (
         *passes,
-        *((BlockDots(target=chosen.target),) if chosen.block_scaled else ()),
+        *((BlockDots(format=chosen.blocks, target=chosen.target),) if chosen.blocks else ()),
         FP8Results(),
         *narrow,
         Samples(),

@@ -17,7 +17,7 @@ from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
 from scalify_hlo.execution.signature import Signature, check_arrays, entry_signature
 from scalify_hlo.passes.cast import Cast
-from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments, pinned_results
+from scalify_hlo.serving.packing import cache_arguments, own_arguments, pack, pinned_arguments, pinned_results
 
 Run = Callable[[Sequence[Array]], list[Array]]
 
@@ -114,22 +114,24 @@ def served_run(served: ir.Module, names: Sequence[str], weights: Mapping[str, Ar
     weights: packed ones, by name, in the place of the arguments; others are packed in it.
     Raises ScalifyError where its arguments are others, or a packed weight has another shape or type.
     """
-    arguments = entry_signature(served).arguments
-    if [spec.name for spec in arguments] != list(names):
+    arguments, own = entry_signature(served).arguments, own_arguments(served)
+    if [arguments[i].name for i in own] != list(names):
         raise ScalifyError("the served module has other arguments than the original: pin its scales (--pin-scales)")
     run = xla.compile(served)
     pinned, results = pinned_arguments(served), pinned_results(served)
     caches = cache_arguments(served)
-    given = {names.index(name): array for name, array in (weights or {}).items() if name in names}
+    index = {spec.name: i for i, spec in enumerate(arguments)}
+    given = {index[name]: array for name, array in (weights or {}).items() if name in index}
     specs = sorted(given)
     check_arrays([arguments[i] for i in specs], [given[i] for i in specs])
     packed: dict[int, Array] = {}
 
     def call(arrays: Sequence[Array]) -> list[Array]:
-        wanted = {names[i]: arrays[i] for i in pinned}
+        values = dict(zip(own, arrays, strict=True))
+        wanted = {arguments[i].name: values[i] for i in pinned}
         if not packed or caches:  # weights are the same in every batch
-            packed.update({names.index(name): array for name, array in pack(served, wanted).tensors.items()} | given)
-        returned = run([packed.get(i, array) for i, array in enumerate(arrays)])
+            packed.update({index[name]: array for name, array in pack(served, wanted).tensors.items()} | given)
+        returned = run([packed[i] if i in packed else values[i] for i in range(len(arguments))])
         return [data.astype(np.float32) * results[i] if i in results else data for i, data in enumerate(returned)]
 
     return call

@@ -1,4 +1,4 @@
-"""Weights rounded to FP8 such that their errors make up for each other in the products that read them.
+"""Weights rounded to FP8, or E2M1, such that their errors make up for each other in the products that read them.
 
 Rounding each element of w to the nearest leaves x (w' - w) in the product x w. Once one row of w is rounded, those that
 are not yet rounded take over what of its error they can, for the x that samples show, and are rounded in their turn:
@@ -43,21 +43,25 @@ def nearest(data: Array, dtype: "np.dtype[Any]", largest: float) -> Array:
     return np.clip(data, -largest, largest).astype(dtype)
 
 
-def rounded(value: Array, read: Readings, dtype: "np.dtype[Any]", largest: float) -> Array:
-    """As `nearest`, such that errors make up for each other in what reads the array."""
+def rounded(value: Array, read: Readings, dtype: "np.dtype[Any]", largest: float, scales: Array | None = None) -> Array:
+    """As `nearest`, such that errors make up for each other in what reads the array.
+
+    scales: of the array's shape, by what each rounded element is multiplied where it is read, as those of blocks.
+    """
     result = np.empty(value.size, np.float64)
     flat = value.astype(np.float64).ravel()
+    units = np.ones(value.size) if scales is None else scales.astype(np.float64).ravel()
     for places, moments in zip(read.places, read.moments, strict=True):
-        result[places] = _by_rows(flat[places], _shrunk(moments, read.rows), dtype, largest)
-    return result.reshape(value.shape).astype(dtype)
+        result[places] = _by_rows(flat[places], units[places], _shrunk(moments, read.rows), dtype, largest)
+    return (result / units).reshape(value.shape).astype(dtype)
 
 
-def _by_rows(w: Array, moments: Array, dtype: "np.dtype[Any]", largest: float) -> Array:
-    """[contracted, free], rounded row by row: those first that are multiplied by most."""
+def _by_rows(w: Array, units: Array, moments: Array, dtype: "np.dtype[Any]", largest: float) -> Array:
+    """[contracted, free], rounded to multiples of units row by row: those first that are multiplied by most."""
     if not np.trace(moments) > 0:
-        return nearest(w, dtype, largest)
+        return nearest(w / units, dtype, largest).astype(np.float64) * units
     order = np.argsort(-np.diag(moments), kind="stable")
-    w = w[order]
+    w, units = w[order], units[order]
     inverse = np.linalg.inv(moments[np.ix_(order, order)])
     upper = np.linalg.cholesky(inverse).T
     found = np.empty_like(w)
@@ -65,7 +69,7 @@ def _by_rows(w: Array, moments: Array, dtype: "np.dtype[Any]", largest: float) -
         end = min(start + _BLOCK, len(w))
         errors = np.empty((end - start, w.shape[1]))
         for k in range(start, end):
-            found[k] = nearest(w[k], dtype, largest)
+            found[k] = nearest(w[k] / units[k], dtype, largest).astype(np.float64) * units[k]
             errors[k - start] = (w[k] - found[k]) / upper[k, k]
             w[k + 1 : end] -= np.outer(upper[k, k + 1 : end], errors[k - start])
         w[end:] -= upper[start:end, end:].T @ errors

@@ -11,12 +11,13 @@ from jax.export import Exported
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.signature import entry_signature
-from scalify_hlo.exported import ScaledExported, module_of, with_types_of
+from scalify_hlo.exported import ScaledExported, module_of, with_second_inputs, with_types_of
 from scalify_hlo.io.serialization import to_artifact
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.guard import guarded_tensors
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import Precision, precision_pipeline
+from scalify_hlo.serving.packing import block_dimensions, own_arguments
 from scalify_hlo.serving.tensors import match, read_tensors
 
 
@@ -37,7 +38,8 @@ def pin_exported(
     `scalify_hlo.passes.guard` adds. transpose_weights: matrices are taken as `pack` makes them, transposed.
 
     The result is called like the original: weights are arrays of data in the types of the precision (f8E4M3FN for FP8),
-    as `scalify_hlo.serving.packing.pack` makes them, everything else are plain values. It has no derivative. Raises
+    as `scalify_hlo.serving.packing.pack` makes them, everything else are plain values. With `nvfp4` a weight is a tuple
+    of its elements (f4E2M1FN) and the scales of their blocks (f8E4M3FN). It has no derivative. Raises
     ScalifyError for a module that cannot be rewritten and for scales that do not fit.
     """
     pipeline = precision_pipeline(precision, options, pin_scales, guard, transpose_weights)
@@ -53,6 +55,7 @@ def through(exported: Exported, pipeline: Pipeline, remarks: list[Diagnostic], t
     watched = guarded_tensors(module)
     if watched is not None:
         exported = _with_guard(exported, len(watched))
+    exported = _with_block_scales(exported, module)
     data, _ = to_artifact(module, target)
     changed = dataclasses.replace(with_types_of(exported, module), mlir_module_serialized=data, _get_vjp=None)
     fields: dict[str, Any] = {field.name: getattr(changed, field.name) for field in dataclasses.fields(changed)}
@@ -68,6 +71,7 @@ def packed_arguments(exported: Exported, path: str) -> tuple[Any, ...]:
     with make_context() as context:
         module = module_of(exported, context)
         specs = entry_signature(module).arguments
+    specs = specs[len(specs) - len(exported.module_kept_var_idx) :]  # behind the index of the platform, and tokens
     tensors = read_tensors(path)
     untyped: Any = exported
     leaves: list[Any] = [None] * untyped.in_tree.num_leaves
@@ -78,6 +82,17 @@ def packed_arguments(exported: Exported, path: str) -> tuple[Any, ...]:
             raise ScalifyError(Diagnostic(f"array '{name}' is {kind}, the argument a {specs[i]}: pack it", path))
         leaves[exported.module_kept_var_idx[i]] = array
     return tuple(untyped.in_tree.unflatten(leaves)[0])
+
+
+def _with_block_scales(exported: Exported, module: ir.Module) -> Exported:
+    """An Exported that takes a tuple (elements, scales of their blocks) of each weight that is stored so."""
+    blocks = block_dimensions(module)
+    if not blocks:
+        return exported
+    specs, own = entry_signature(module).arguments, own_arguments(module)
+    flat = dict(zip(own[len(own) - len(exported.module_kept_var_idx) :], exported.module_kept_var_idx, strict=True))
+    scales = {flat[i]: jax.core.ShapedArray(specs[i + 1].shape, specs[i + 1].dtype) for i in blocks}
+    return with_second_inputs(exported, scales)
 
 
 def _with_guard(exported: Exported, tensors: int) -> Exported:

@@ -28,7 +28,9 @@ from scalify_hlo.execution.inputs import recombine
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
 from scalify_hlo.execution.signature import Signature, entry_signature, pair_arguments, pair_results
 from scalify_hlo.io.scales_file import split_scales
+from scalify_hlo.passes.block_formats import FORMATS
 from scalify_hlo.passes.frozen_weights import EmbedWeights
+from scalify_hlo.passes.precision_pipeline import parse_precision
 from scalify_hlo.serving.calibration import Calibration
 from scalify_hlo.serving.comparison import cast_run, check_scores, is_scores
 from scalify_hlo.serving.rounding_units import Unit, add_switches, error_per_byte, find_units
@@ -164,7 +166,9 @@ class Switched:
             if not self.units:
                 raise ScalifyError("nothing of this program becomes FP8: --keep-wide has nothing to choose")
             scales = calibration.scales
-            add_switches(module, self.units, decided, scales.operands, scales.arguments, weights=weights)
+            blocks = parse_precision(calibration.precision or "fp8").blocks
+            kind = FORMATS[blocks] if blocks else None
+            add_switches(module, self.units, decided, scales.operands, scales.arguments, weights=weights, kind=kind)
         EmbedWeights().apply(module, [])
         whole = entry_signature(module)
         self._calibration = calibration

@@ -14,9 +14,12 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, Array, is_float
 from scalify_hlo.execution.signature import TensorSpec, entry_signature
+from scalify_hlo.module.block_numbers import LARGEST_ELEMENT, LARGEST_SCALE, from_blocks, in_blocks, spread
+from scalify_hlo.passes.block_storage import BLOCK_SCALES, SUFFIX
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.pin_scales import PINNED
 from scalify_hlo.serving.compensation import Readings, nearest, rounded
+from scalify_hlo.serving.half_bytes import stored_bytes
 from scalify_hlo.serving.tensors import match
 from scalify_hlo.types import is_scale_shape
 
@@ -31,10 +34,11 @@ TRANSPOSED_PREFIX = "transposed."
 class Packed:
     """Packed weights.
 
-    tensors: by the argument's name; what is pinned in the argument's type, anything else as it was given.
+    tensors: by the argument's name; what is pinned in the argument's type, anything else as it was given. Of what is
+    stored in blocks two: the elements, and their scales by the name of that argument.
     scales: of those that are pinned. saturated: how many elements of each were beyond the type's range.
     bytes_before, bytes_after: of all tensors; before in bf16, the usual form, where they are floats.
-    transposed: names of matrices that the module takes transposed.
+    transposed: names of matrices that the module takes transposed. given: how many arrays they were made of.
     """
 
     tensors: dict[str, Array]
@@ -43,6 +47,7 @@ class Packed:
     bytes_before: int
     bytes_after: int
     transposed: frozenset[str] = frozenset()
+    given: int = 0
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -60,6 +65,17 @@ def cache_arguments(module: ir.Module) -> set[int]:
     """Those of the pinned arguments that are caches: what the module has returned, and no weights."""
     attributes = _argument_attributes(module)
     return {i for i, own in enumerate(attributes) if STATE in own and ir.StringAttr(own[STATE]).value == "cache"}
+
+
+def block_dimensions(module: ir.Module) -> dict[int, int]:
+    """Index of an argument that is stored in blocks -> the dimension along which they lie. The scales are the next."""
+    attributes = enumerate(_argument_attributes(module))
+    return {i - 1: ir.IntegerAttr(own[BLOCK_SCALES]).value for i, own in attributes if BLOCK_SCALES in own}
+
+
+def own_arguments(module: ir.Module) -> list[int]:
+    """Indices of the arguments that stand for the original's, in its order: all but the scales of blocks."""
+    return [i for i, own in enumerate(_argument_attributes(module)) if BLOCK_SCALES not in own]
 
 
 def pinned_results(module: ir.Module) -> dict[int, Array]:
@@ -89,8 +105,9 @@ def pack(
     nothing is given for.
     """
     arguments = entry_signature(module).arguments
-    scales = pinned_arguments(module)
-    found = match(arguments, weights, where, others=os.path.isdir(where))
+    scales, blocks, own = pinned_arguments(module), block_dimensions(module), own_arguments(module)
+    matched = match([arguments[i] for i in own], weights, where, others="any" if os.path.isdir(where) else "unneeded")
+    found = {own[k]: name for k, name in matched.items()}
     turned = {i for i, own in enumerate(_argument_attributes(module)) if TRANSPOSED in own}
     problems = [
         Diagnostic(
@@ -119,27 +136,34 @@ def pack(
         if i in scales:
             data = value.astype(np.float64) / scales[i]
             data = data.T if i in turned else data
-            largest = _largest(spec)
+            largest = LARGEST_ELEMENT * LARGEST_SCALE if i in blocks else _largest(spec)
             beyond = int(np.sum(np.abs(data) > largest))
-            tensors[spec.name] = (
-                rounded(data, read[i], spec.dtype, largest)
-                if read is not None and i in read
-                else np.ascontiguousarray(nearest(data, spec.dtype, largest))
-            )
+            if i in blocks:
+                elements, own_scales = in_blocks(data, blocks[i])
+                if read is not None and i in read:
+                    factors = spread(own_scales.astype(np.float32), data.shape)
+                    elements = rounded(data, read[i], spec.dtype, LARGEST_ELEMENT, factors)
+                tensors[spec.name], tensors[arguments[i + 1].name] = elements, own_scales
+            elif read is not None and i in read:
+                tensors[spec.name] = rounded(data, read[i], spec.dtype, largest)
+            else:
+                tensors[spec.name] = np.ascontiguousarray(nearest(data, spec.dtype, largest))
             if beyond:
                 saturated[spec.name] = beyond
         else:
             tensors[spec.name] = value.astype(spec.dtype)
-    after = sum(array.nbytes for array in tensors.values()) + 4 * sum(np.size(scales[i]) for i in found if i in scales)
+    after = sum(map(stored_bytes, tensors.values())) + 4 * sum(np.size(scales[i]) for i in found if i in scales)
     used = {arguments[i].name: scale for i, scale in scales.items() if i in found}
     names = frozenset(arguments[i].name for i in turned & found.keys())
-    return Packed(tensors, used, saturated, before, after, names)
+    return Packed(tensors, used, saturated, before, after, names, len(found))
 
 
 def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[str, Array]:
     """The values of packed tensors in f32, by name. Raises ScalifyError where a scale is no number."""
     values: dict[str, Array] = {}
     for name, data in tensors.items():
+        if name.removesuffix(SUFFIX) != name and SCALE_PREFIX + name.removesuffix(SUFFIX) in metadata:
+            continue  # of the elements' blocks
         text = metadata.get(SCALE_PREFIX + name)
         if text is None:
             values[name] = data
@@ -150,12 +174,23 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
             scale = np.float32(np.nan)
         if not np.isfinite(scale).all():  # null is NaN to NumPy
             raise ScalifyError(f"the scale of '{name}' in the file's metadata is no number: {text[:40]}")
+        data = _of_blocks(name, data, tensors.get(name + SUFFIX))
         value = (data.T if TRANSPOSED_PREFIX + name in metadata else data).astype(np.float32)
         if not is_scale_shape(scale.shape, value.shape):
             what = f"the scale of '{name}' has the shape {list(scale.shape)}"
             raise ScalifyError(f"{what}, which is not one for data of {list(value.shape)}")
         values[name] = value * scale
     return values
+
+
+def _of_blocks(name: str, data: Array, scales: Array | None) -> Array:
+    """Elements times the scales of their blocks, if they have some. Raises ScalifyError where these do not fit."""
+    if scales is None:
+        return data
+    try:
+        return from_blocks(data, scales)
+    except ValueError as error:
+        raise ScalifyError(f"'{name}': {error}") from None
 
 
 def _is_real(array: Array) -> bool:

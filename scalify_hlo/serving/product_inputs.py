@@ -18,9 +18,10 @@ from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.module.carriers import carries
 from scalify_hlo.module.function_types import replace_terminator, retype
+from scalify_hlo.passes.block_dots import COMPOSITE
 from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.serving.compensation import Readings
-from scalify_hlo.serving.packing import as_data, cache_arguments, pack, pinned_arguments
+from scalify_hlo.serving.packing import as_data, cache_arguments, own_arguments, pack, pinned_arguments
 from scalify_hlo.serving.patches import Patches
 from scalify_hlo.serving.tensors import Batches
 
@@ -35,18 +36,19 @@ def sampled_readings(
     weights, where: as of `pack`. files: each has the arguments that no weight is, as values.
     Raises ScalifyError as `pack`, and for files that do not fit.
     """
-    signature, pinned = entry_signature(module), pinned_arguments(module)
+    arguments, pinned, own = entry_signature(module).arguments, pinned_arguments(module), own_arguments(module)
     tensors = pack(module, weights, where).tensors
-    known = {i: tensors[spec.name] for i, spec in enumerate(signature.arguments) if spec.name in tensors}
-    caches = cache_arguments(module) - known.keys()
-    specs = [
-        dataclasses.replace(spec, element_type="f32") if i in caches else spec
-        for i, spec in enumerate(signature.arguments)
-    ]
+    packed = {i: tensors[spec.name] for i, spec in enumerate(arguments) if spec.name in tensors}
+    caches = cache_arguments(module) - packed.keys()
+    # Batches are told of the original's arguments: the scales of blocks are packed with the elements.
+    specs = [dataclasses.replace(arguments[i], element_type="f32") if i in caches else arguments[i] for i in own]
+    known = {k: packed[i] for k, i in enumerate(own) if i in packed}
 
     def inputs() -> Iterator[list[Array]]:
         for arrays in Batches(specs, [], files, known):
-            yield [as_data(x, pinned[i], signature.arguments[i]) if i in caches else x for i, x in enumerate(arrays)]
+            given = dict(zip(own, arrays, strict=True)) | packed
+            given |= {i: as_data(given[i], pinned[i], arguments[i]) for i in caches}
+            yield [given[i] for i in range(len(arguments))]
 
     return readings(module, pinned.keys() - cache_arguments(module), inputs())
 
@@ -66,7 +68,7 @@ def readings(module: ir.Module, weights: Iterable[int], batches: Iterable[Sequen
         sides = [side for uses in found.values() for side in uses]
         leaving = terminator(block)
         before = len(leaving.operands)
-        replace_terminator(leaving, [*leaving.operands, *(side.other for side in sides)])
+        replace_terminator(leaving, [*leaving.operands, *(value for side in sides for value in side.others)])
         retype(main)
     run = xla.compile(measured)
     moments: dict[int, Array] = {}
@@ -75,7 +77,7 @@ def readings(module: ir.Module, weights: Iterable[int], batches: Iterable[Sequen
         results = iter(run(list(arrays))[before:])
         for i, uses in found.items():
             for side in uses:
-                x = side.rows(np.asarray(next(results), np.float64))
+                x = side.rows(*(np.asarray(next(results), np.float64) for _ in side.others))
                 moments[i] = moments.get(i, np.zeros(())) + x.transpose(0, 2, 1) @ x
                 rows[i] = rows.get(i, 0) + x.shape[1]
     return {i: Readings(uses[0].places, moments[i], rows[i]) for i, uses in found.items() if i in moments}
@@ -83,11 +85,12 @@ def readings(module: ir.Module, weights: Iterable[int], batches: Iterable[Sequen
 
 @dataclasses.dataclass(frozen=True)
 class _Side:
-    """A weight in one product. other: the other operand. rows: makes it [batch, rows, contracted]."""
+    """A weight in one product. others: the other operand, or its elements and the scales of their blocks. rows: makes
+    it [batch, rows, contracted]."""
 
     places: Array
-    other: ir.Value
-    rows: Callable[[Array], Array]
+    others: tuple[ir.Value, ...]
+    rows: Callable[..., Array]
 
 
 def _as_matrices(x: Array, batching: Sequence[int], contracting: Sequence[int]) -> Array:
@@ -113,7 +116,10 @@ def _side(op: ir.Operation, k: int, places: Array) -> _Side | None:
     """A product or convolution that has a weight as operand k. places: of the operand in the weight. Else None."""
     if op.name == "stablehlo.convolution":
         patches = Patches(op)
-        return _Side(patches.kernel(places), op.operands[0], patches.rows) if k == 1 and patches.is_plain else None
+        return _Side(patches.kernel(places), (op.operands[0],), patches.rows) if k == 1 and patches.is_plain else None
+    if op.name == "stablehlo.composite" and ir.StringAttr(op.attributes["name"]).value == COMPOSITE:
+        # Operands are x [rows, contracted], y [rows, contracted], and the scales of both in the same order.
+        return _Side(places.T[None], (op.operands[1 - k], op.operands[3 - k]), _blocks) if k < 2 else None
     if op.name != "stablehlo.dot_general":
         return None
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
@@ -122,9 +128,16 @@ def _side(op: ir.Operation, k: int, places: Array) -> _Side | None:
         (numbers.rhs_batching_dimensions, numbers.rhs_contracting_dimensions),
     )
     dims = tuple(sides[1 - k][0]), tuple(sides[1 - k][1])
-    return _Side(
-        _as_matrices(places, *sides[k]), op.operands[1 - k], lambda x: _as_matrices(x, *dims).transpose(0, 2, 1)
-    )
+
+    def rows(x: Array) -> Array:
+        return _as_matrices(x, *dims).transpose(0, 2, 1)
+
+    return _Side(_as_matrices(places, *sides[k]), (op.operands[1 - k],), rows)
+
+
+def _blocks(elements: Array, scales: Array) -> Array:
+    """[rows, contracted] and the scales of blocks of a row, of any size, as [1, rows, contracted]."""
+    return (elements * np.repeat(scales, elements.shape[1] // scales.shape[1], 1))[None]
 
 
 def _readers(value: ir.Value) -> Iterator[tuple[ir.Operation, int]]:

@@ -1,4 +1,4 @@
-"""What each FP8 tensor of a program costs: a form of it in which every rounding to E4M3 has a switch.
+"""What each FP8 tensor of a program costs: a form of it in which every rounding to E4M3, or in blocks, has a switch.
 
 A unit is a weight, as it is stored, with the operands of the FP8 products that read it; or an FP8 product of
 activations alone. The program runs in its wide type; where a tensor would be rounded it takes
@@ -17,13 +17,14 @@ import numpy as np
 from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.analysis.origins import Origins
 from scalify_hlo.analysis.products import MatrixProduct
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.engine.selection import argument_names, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.scales_file import split_scales
 from scalify_hlo.module.function_types import retype
 from scalify_hlo.passes import emission as emit
+from scalify_hlo.passes.block_formats import BlockFormat, as_matrix, from_matrix, in_blocks, reason_to_skip, times
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fp8_quantise import unmoved
 from scalify_hlo.passes.held_values import after
@@ -84,11 +85,13 @@ def add_switches(
     scales: Mapping[str, Array],
     *,
     weights: bool = True,
+    kind: BlockFormat | None = None,
 ) -> None:
     """Give `main` one more argument, last: a tensor<n x i1> that says which units are rounded. Changes the module.
 
     operands, scales: of the file of scales: what operands are divided by, and the weights that have one by channel.
-    weights: whether the weights of a unit are rounded too, and not only what is multiplied by them.
+    weights: whether the weights of a unit are rounded too, and not only what is multiplied by them. kind: of products
+    with scales for blocks; where weights are stored in blocks too, those of such products are rounded so.
     """
     factors = _factors(decided, operands)
     for i, product in enumerate(decided):
@@ -104,27 +107,38 @@ def add_switches(
         argument for argument, name in zip(body.arguments, names, strict=False) if name in {u.weight for u in units}
     }
     unit_of = {i: k for k, unit in enumerate(units) for i in unit.products}
-    found: list[tuple[ir.Operation, int, int]] = []
+    found: list[tuple[ir.Operation, int, int, BlockFormat | None]] = []
+    stored = set[ir.Value]()  # in blocks
     for op in walk(main):
         if _INDEX in op.attributes:
             i = ir.IntegerAttr(op.attributes[_INDEX]).value
             del op.attributes[_INDEX]
-            found += [(op, side, i) for side in (0, 1) if origins.of(op.operands[side]).root not in roots]
+            blocked = kind if kind is not None and reason_to_skip(op, kind) is None else None
+            both = blocked is not None and blocked.element != "f8E4M3FN"
+            for side in (0, 1):
+                root = origins.of(op.operands[side]).root
+                if root in roots and both and weights:
+                    stored.add(root)
+                if root not in roots or (both and weights):
+                    found.append((op, side, i, blocked))
     with ir.InsertionPoint.at_block_begin(body), main.location:
         each = [_switch(switches, k) for k in range(len(units))]
-    done: dict[tuple[ir.Value, int], ir.Value] = {}
-    for op, side, i in found:
-        value, key = op.operands[side], (op.operands[side], unit_of[i])
+    done: dict[tuple[ir.Value, int, tuple[int, ...]], ir.Value] = {}
+    for op, side, i, own in found:
+        value = op.operands[side]
+        contracted = _contracted(op, side) if own is not None else ()
+        key = (value, unit_of[i], contracted)
         if key not in done:
             ip, location = after(value)
             if isinstance(value, ir.BlockArgument) and value.owner == body:
                 ip = ir.InsertionPoint.after(each[-1].owner)
             with ip, location:
-                done[key] = _rounded(value, each[unit_of[i]], np.asarray(factors.get((i, side), 1.0), np.float32))
+                factor = np.asarray(factors.get((i, side), 1.0), np.float32)
+                done[key] = _rounded(value, each[unit_of[i]], factor, own, contracted)
         op.operands[side] = done[key]
     for argument, name in zip(list(body.arguments), names, strict=False):
         for k, unit in enumerate(units):
-            if weights and unit.weight == name and argument in roots:
+            if weights and unit.weight == name and argument in roots - stored:
                 readers = [(use.owner.operation, use.operand_number) for use in argument.uses]
                 scale = scales.get(name)
                 factor = np.ones((), np.float32) if scale is None or not scale.ndim else split_scales(scale)[1]
@@ -159,8 +173,15 @@ def _switch(switches: ir.Value, k: int) -> ir.Value:
     return emit.op("reshape", emit.tensor_type((), "i1"), one)
 
 
-def _rounded(value: ir.Value, switch: ir.Value, factor: Array) -> ir.Value:
-    """value, rounded to E4M3 as value / factor where the switch is on."""
+def _contracted(op: ir.Operation, side: int) -> tuple[int, ...]:
+    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    return tuple((numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)[side])
+
+
+def _rounded(
+    value: ir.Value, switch: ir.Value, factor: Array, kind: BlockFormat | None = None, contracted: Sequence[int] = ()
+) -> ir.Value:
+    """value, rounded to E4M3 as value / factor where the switch is on; or in blocks of what is contracted."""
     wide = emit.convert(value, "f32")
     divisor = None
     if not (factor == 1).all():
@@ -171,14 +192,22 @@ def _rounded(value: ir.Value, switch: ir.Value, factor: Array) -> ir.Value:
         small = emit.op("constant", type_, value=numbers)
         divisor = emit.op("broadcast_in_dim", wide.type, small, broadcast_dimensions=ir.DenseI64ArrayAttr.get(kept))
     data = wide if divisor is None else emit.op("divide", wide.type, wide, divisor)
+    if kind is None:
+        back = _in_e4m3(data)
+    else:
+        elements, scales = in_blocks(as_matrix(data, contracted), kind)
+        back = from_matrix(times(elements, scales, kind, "f32"), data, contracted)
+    back = back if divisor is None else emit.op("multiply", back.type, back, divisor)
+    return emit.op("select", value.type, switch, emit.convert(back, tensor_info(value.type).element), value)
+
+
+def _in_e4m3(data: ir.Value) -> ir.Value:
     scalar = emit.tensor_type((), "f32")
     low, high = (emit.splat(scalar, bound) for bound in (-LARGEST["f8E4M3FN"], LARGEST["f8E4M3FN"]))
     narrow = emit.convert(emit.op("clamp", data.type, low, data, high), "f8E4M3FN")
     # Compilers take a conversion and its inverse for nothing where they may keep more precision than is asked for.
     narrow = ir.Operation.create("stablehlo.optimization_barrier", [narrow.type], [narrow]).results[0]
-    back = emit.convert(narrow, "f32")
-    back = back if divisor is None else emit.op("multiply", back.type, back, divisor)
-    return emit.op("select", value.type, switch, emit.convert(back, tensor_info(value.type).element), value)
+    return emit.convert(narrow, "f32")
 
 
 def error_per_byte(errors: Sequence[float], units: Sequence[Unit]) -> list[int]:

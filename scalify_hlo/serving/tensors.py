@@ -7,7 +7,7 @@ import importlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from scalify_hlo.io.files import read_input
 from scalify_hlo.io.globs import dotted
 from scalify_hlo.io.npz_file import is_npz, npz_bytes, read_npz
 from scalify_hlo.serving.checkpoints import read_checkpoint
+from scalify_hlo.serving.half_bytes import from_bytes, to_bytes
 
+# Which arrays of a file may belong to no argument; see `match`.
+Others = Literal["none", "unneeded", "any"]
 # safetensors' names of the types.
 _SAFETENSORS = {
     "F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "F8_E4M3": "f8E4M3FN", "F8_E5M2": "f8E5M2",
@@ -38,9 +41,9 @@ def read_with_metadata(path: str) -> tuple[dict[str, Array], dict[str, str]]:
         return read_checkpoint(path), {}
     data = read_input(path)
     if is_npz(data):
-        return read_npz(data, path)
+        return from_bytes(*read_npz(data, path), path)
     if path.endswith(".safetensors"):
-        return _read_safetensors(data, path)
+        return from_bytes(*_read_safetensors(data, path), path)
     raise ScalifyError(
         Diagnostic("this is no .npz and no .safetensors file, and no folder of an orbax checkpoint", path)
     )
@@ -48,6 +51,7 @@ def read_with_metadata(path: str) -> tuple[dict[str, Array], dict[str, str]]:
 
 def tensor_bytes(tensors: Mapping[str, Array], metadata: Mapping[str, str], path: str) -> bytes:
     """The content of a file of these arrays, in the form that the path's ending says. Raises ScalifyError."""
+    tensors, metadata = to_bytes(tensors, metadata)
     if path.endswith(".safetensors"):
         for array in tensors.values():
             if ELEMENT_TYPES.get(array.dtype) not in _SAFETENSORS.values():
@@ -74,42 +78,74 @@ def input_files(paths: Sequence[str]) -> list[str]:
 
 
 def match(
-    arguments: Sequence[TensorSpec], tensors: Mapping[str, Array], where: str, *, others: bool = False
+    arguments: Sequence[TensorSpec], tensors: Mapping[str, Array], where: str, *, others: Others = "none"
 ) -> dict[int, str]:
     """Argument index -> name of the array for it.
 
     An array belongs to the argument of its name, as JAX writes it (`params['w'][0]`) or with dots (`params.w.0`); to
-    the argument of its index (`0`, `arg0`, `arr_0`); or to the only one whose dotted name ends with it.
+    the argument of its index (`0`, `arg0`, `arr_0`); or to the only one whose dotted name ends with it. Of several it
+    belongs to the one that has the same in front of it as all other arrays' have: a file's arrays are of one tree.
 
-    others: there may be arrays that belong to no argument, as a checkpoint has (moments, counters); they are left out.
+    others: which arrays may belong to no argument, and are left out. "unneeded": those that are of the shape of no
+    argument without an array, as what a tree holds that the program does not use. "any": all, as a checkpoint has
+    (moments, counters).
 
     Raises ScalifyError naming every array that belongs to no argument or to more than one.
     """
+    exact = {name: _exact(arguments, name) for name in tensors}
+    near = {name: exact[name] or _ending(arguments, name) for name in tensors}
+    front = _in_front(arguments, near)
     found: dict[int, str] = {}
     problems: list[Diagnostic] = []
-    for name, array in tensors.items():
-        plain = dotted(name)
-        exact = [
-            i
-            for i, spec in enumerate(arguments)
-            if name in (spec.name, str(i), f"arg{i}", f"arr_{i}") or plain == dotted(spec.name)
-        ]
-        ends = ("." + plain, f"['{name}']")  # a key may have brackets itself
-        near = exact or [
-            i for i, spec in enumerate(arguments) if spec.name.endswith(ends) or dotted(spec.name).endswith(ends)
-        ]
-        if len(near) == 1 and near[0] not in found:
-            found[near[0]] = name
-        elif len(near) > 1:
-            names = ", ".join(arguments[i].name for i in near[:4])
-            if others and not exact:
+    homeless: list[str] = []
+    for name, several in near.items():
+        own = [i for i in several if dotted(arguments[i].name) == front + dotted(name)] if front is not None else []
+        places = own if len(several) > 1 and len(own) == 1 else several
+        if len(places) == 1 and places[0] not in found:
+            found[places[0]] = name
+        elif len(places) > 1:
+            if others == "any" and not exact[name]:
                 continue
+            names = ", ".join(arguments[i].name for i in places[:4])
             problems.append(Diagnostic(f"array '{name}' fits more than one argument: {names}", where))
-        elif not others:
-            problems.append(Diagnostic(f"array '{name}' belongs to no argument; {_near(arguments, array)}", where))
+        else:
+            homeless.append(name)
+    empty = {spec.shape for i, spec in enumerate(arguments) if i not in found}
+    problems += [
+        Diagnostic(f"array '{name}' belongs to no argument; {_near(arguments, tensors[name])}", where)
+        for name in homeless
+        if others == "none" or (others == "unneeded" and tensors[name].shape in empty)
+    ]
     if problems:
         raise ScalifyError(problems)
     return found
+
+
+def _exact(arguments: Sequence[TensorSpec], name: str) -> list[int]:
+    """The arguments of a name or index."""
+    plain = dotted(name)
+    return [
+        i
+        for i, spec in enumerate(arguments)
+        if name in (spec.name, str(i), f"arg{i}", f"arr_{i}") or plain == dotted(spec.name)
+    ]
+
+
+def _ending(arguments: Sequence[TensorSpec], name: str) -> list[int]:
+    """The arguments whose names end with a name."""
+    ends = ("." + dotted(name), f"['{name}']")  # a key may have brackets itself
+    return [i for i, spec in enumerate(arguments) if spec.name.endswith(ends) or dotted(spec.name).endswith(ends)]
+
+
+def _in_front(arguments: Sequence[TensorSpec], near: Mapping[str, Sequence[int]]) -> str | None:
+    """What stands before all arrays' names in the arguments' dotted ones; None where that is not one thing."""
+    common: set[str] | None = None
+    for name, places in near.items():
+        plain = dotted(name)
+        own = {dotted(arguments[i].name).removesuffix(plain) for i in places}
+        if own:
+            common = own if common is None else common & own
+    return next(iter(common)) if common and len(common) == 1 else None
 
 
 def _near(arguments: Sequence[TensorSpec], array: Array) -> str:
@@ -141,7 +177,7 @@ class Batches:
         self._arguments = arguments
         self._shared: dict[int, Array] = dict(known or {})
         for path in shared:
-            self._shared |= _arrays_of(arguments, path)
+            self._shared |= _arrays_of(arguments, path, "unneeded")
 
     def __len__(self) -> int:
         return len(self.files)
@@ -163,10 +199,10 @@ class Batches:
             yield [arrays[i] for i in range(len(self._arguments))]
 
 
-def _arrays_of(arguments: Sequence[TensorSpec], path: str) -> dict[int, Array]:
+def _arrays_of(arguments: Sequence[TensorSpec], path: str, others: Others = "none") -> dict[int, Array]:
     """The arrays of a file by argument. Raises ScalifyError."""
     tensors = read_tensors(path)
-    found = match(arguments, tensors, path, others=os.path.isdir(path))
+    found = match(arguments, tensors, path, others="any" if os.path.isdir(path) else others)
     problems = [
         Diagnostic(
             f"array '{name}' is {tensors[name].dtype}{list(tensors[name].shape)}, but argument {i} "

@@ -1,4 +1,4 @@
-"""MXFP8 products compile to cuDNN's block-scaled kernel for a B200, and to what XLA generates elsewhere."""
+"""MXFP8 and NVFP4 products compile to cuDNN's block-scaled kernel for a B200, and to what XLA generates elsewhere."""
 
 import pathlib
 import re
@@ -18,7 +18,7 @@ from tests.serving.test_block_dots import LAYERS, exported, inputs
 
 def served(folder: pathlib.Path, precision: str, transposed: bool = True) -> ir.Module:
     module = ir.Module.parse(exported(), context=make_context())
-    calibration = Calibration(module, "mxfp8")
+    calibration = Calibration(module, "fp8")
     calibration.arguments([inputs()])
     calibration.operands([inputs()])
     (folder / "scales.json").write_bytes(calibration.scales.to_json())
@@ -28,9 +28,12 @@ def served(folder: pathlib.Path, precision: str, transposed: bool = True) -> ir.
 
 
 @needs_compiler
+@pytest.mark.parametrize("precision", ["mxfp8", "nvfp4"])
 @pytest.mark.parametrize("transposed", [True, False])
-def test_for_a_b200_each_linear_product_is_a_block_scaled_kernel(transposed: bool, tmp_path: pathlib.Path) -> None:
-    module = served(tmp_path, "mxfp8 target=b200", transposed)
+def test_for_a_b200_each_linear_product_is_a_block_scaled_kernel(
+    transposed: bool, precision: str, tmp_path: pathlib.Path
+) -> None:
+    module = served(tmp_path, f"{precision} target=b200", transposed)
     text = compile_for(module, target("b200")).text
     assert len(re.findall(r'custom_call_target="__cudnn\$blockScaledDot"', text)) == LAYERS
     report = lint(module, target("b200"))
@@ -41,6 +44,18 @@ def test_for_a_b200_each_linear_product_is_a_block_scaled_kernel(transposed: boo
 
 
 @needs_compiler
+def test_weights_of_half_a_byte_are_read_as_they_are(tmp_path: pathlib.Path) -> None:
+    """By no kernel but the product's: what prepares operands are the activations' and swizzles of scales."""
+    text = compile_for(served(tmp_path, "nvfp4 target=b200"), target("b200")).text
+    entry = text[text.index("ENTRY") :]
+    weights = re.findall(r"(%\S+) = f4e2m1fn\[[\d,]+\]\{1,0:E\(4\)\} parameter", entry)
+    assert len(weights) == LAYERS
+    for name in weights:
+        readers = [line for line in entry.splitlines() if re.search(rf"[(, ]{name}[,)]", line)]
+        assert len(readers) == 1 and " fusion(" not in readers[0]
+
+
+@needs_compiler
 @pytest.mark.parametrize("gpu", ["b200", "h200"])
 def test_the_composite_compiles_with_xla_s_own_flags(gpu: str, tmp_path: pathlib.Path) -> None:
     text = compile_for(served(tmp_path, "mxfp8"), target(gpu), gemm="triton").text
@@ -48,7 +63,8 @@ def test_the_composite_compiles_with_xla_s_own_flags(gpu: str, tmp_path: pathlib
 
 
 @needs_compiler
-def test_the_custom_call_compiles_for_a_gpu_without_block_scales_too(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("precision", ["mxfp8", "nvfp4"])
+def test_the_custom_call_compiles_for_a_gpu_without_block_scales_too(precision: str, tmp_path: pathlib.Path) -> None:
     """It is dequantised there: the module runs, with no gain."""
-    text = compile_for(served(tmp_path, "mxfp8 target=b200"), target("h200")).text
+    text = compile_for(served(tmp_path, f"{precision} target=b200"), target("h200")).text
     assert "blockScaledDot" not in text and "__cublas$lt$matmul" in text

@@ -124,7 +124,7 @@ def _error(scaled: Any, exported: Any, *arrays: np.ndarray) -> float:
     return float(np.linalg.norm(np.asarray(scaled.call(*pairs)) - expected) / np.linalg.norm(expected))
 
 
-@pytest.mark.parametrize("precision", ["fp16-state", "fp8", "mxfp8"])
+@pytest.mark.parametrize("precision", ["fp16-state", "fp8", "mxfp8", "nvfp4"])
 def test_weights_of_symbolic_shape_are_stored_in_narrow_types(precision: Any):
     """A weight's new type had the size -1 where the size is unknown: an error of MLIR."""
     rows, columns = export.symbolic_shape("rows, columns")

@@ -213,6 +213,15 @@ def test_branches_return_data_at_the_largest_of_their_scales(other: float) -> No
         assert np.array_equal(got, want.astype(np.float32))
 
 
+def test_branches_bring_their_data_once_however_often_scales_are_folded() -> None:
+    """Pinning folds several times, and a fold looks again at the bodies of loops: expm's squarings lost 2^16."""
+    program = folded(folded(module(BRANCHES.format(other=2.0))))
+    x = np.float16([1, -3, 0.5, 1000])
+    for i, want in ((0, x * 4.0), (1, x * -2.0)):
+        (got,) = interpret(program, [np.int32(i), x])
+        assert np.array_equal(got, want.astype(np.float32))
+
+
 def test_a_conditional_has_no_scale_arithmetic_once_it_is_pinned() -> None:
     def program(x: jax.Array, w: jax.Array, deep: jax.Array) -> jax.Array:
         return jax.lax.cond(deep, lambda h: jnp.tanh(h @ w) * 8, lambda h: h * 0.25, x) @ w

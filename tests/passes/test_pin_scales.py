@@ -348,3 +348,32 @@ def test_rounding_to_powers_of_two_is_folded_as_xla_rounds() -> None:
         FoldScales().apply(folded, [])
         assert "reduce_precision" not in str(folded)
         assert xla.compile(folded)([])[0] == interpret(text, [])[0]
+
+
+def test_what_a_pass_measures_and_has_no_scale_is_data_at_a_scale_of_one() -> None:
+    """The frequencies of a sinusoidal embedding are made of constants; they were asked for their scale in each call."""
+    text = """
+    func.func @main(%t: tensor<8xf32> loc("t"), %w: tensor<16x8xf32> loc("w")) -> tensor<8x8xf32> {
+      %k = stablehlo.iota dim = 0 : tensor<16xf32>
+      %four = stablehlo.constant dense<4.0> : tensor<16xf32>
+      %q = stablehlo.divide %k, %four : tensor<16xf32>
+      %n = stablehlo.negate %q : tensor<16xf32>
+      %f = stablehlo.exponential %n : tensor<16xf32>
+      %tb = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
+      %fb = stablehlo.broadcast_in_dim %f, dims = [1] : (tensor<16xf32>) -> tensor<8x16xf32>
+      %a = stablehlo.multiply %tb, %fb : tensor<8x16xf32>
+      %s = stablehlo.sine %a : tensor<8x16xf32>
+      %y = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0]
+         : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+      return %y : tensor<8x8xf32>
+    }"""
+    served = ir.Module.parse(text, context=make_context())
+    precision_pipeline("fp8").run(served, [])
+    assert "scalify.get_data_and_scale" in str(served)
+    pin_scales(served, ScalesFile({"t": np.float32(1), "w": np.float32(0.5)}))
+    assert "composite" not in str(served)
+    t, w = np.linspace(0, 9, 8, dtype=np.float32), np.asarray(RNG.standard_normal((16, 8)), np.float32)
+    want = xla.compile(ir.Module.parse(text, context=make_context()))([t, w])[0]
+    spec = entry_signature(served).arguments[1]
+    got = xla.compile(served)([t, (w / 0.5).astype(spec.dtype)])[0]
+    assert np.linalg.norm(got - want) / np.linalg.norm(want) < 0.05

@@ -15,7 +15,8 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.modules import clone
-from scalify_hlo.passes.block_dots import BLOCK, BlockDots
+from scalify_hlo.passes.block_dots import BlockDots
+from scalify_hlo.passes.block_formats import MXFP8
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serving.calibration import Calibration
 from scalify_hlo.serving.comparison import compare
@@ -99,7 +100,7 @@ def test_what_is_rounded_is_the_mx_format() -> None:
     x, narrow = X.astype(np.float16), normal(D, D).astype(ml_dtypes.float8_e4m3fn)
     x[0], x[1, 0] = 0, np.inf  # zeros, and a block that saturates
     got = xla.compile(product)([x, narrow])[0]
-    blocks = x.astype(np.float32).reshape(ROWS, D // BLOCK, BLOCK)
+    blocks = x.astype(np.float32).reshape(ROWS, D // MXFP8.block, MXFP8.block)
     amax = np.minimum(np.abs(blocks), 65504).max(-1, keepdims=True)
     with np.errstate(divide="ignore"):
         scale = np.where(amax > 0, np.exp2(np.ceil(np.log2(amax / np.float32(448)))), 1)
@@ -171,7 +172,7 @@ def test_training_steps_other_gpus_and_devices_are_refused() -> None:
 
 
 def test_products_of_e2m1_lose_more() -> None:
-    """Why there is no NVFP4 preset (docs/serving.md): E2M1 with an E4M3 scale for each 16 elements, beside E4M3."""
+    """What docs/serving.md says that NVFP4 costs: E2M1 with an E4M3 scale for each 16 elements, beside E4M3."""
 
     def rounded(x: Array, type_: Any) -> Array:
         return np.asarray(x, np.float32).astype(type_).astype(np.float32)

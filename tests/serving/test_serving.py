@@ -17,7 +17,7 @@ from scalify_hlo.tools import calibrate, compare, pack, scalify_opt
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import Array
-from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.execution.signature import TensorSpec, entry_signature
 from scalify_hlo.io.globs import dotted
 from scalify_hlo.io.scales_file import TensorStatistics, read_scales
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
@@ -28,7 +28,7 @@ from scalify_hlo.serving.comparison import loss_table
 from scalify_hlo.serving.error_sources import error_sources
 from scalify_hlo.serving.packing import pack as packed_weights
 from scalify_hlo.serving.packing import unpack
-from scalify_hlo.serving.tensors import read_tensors, read_with_metadata, tensor_bytes
+from scalify_hlo.serving.tensors import match, read_tensors, read_with_metadata, tensor_bytes
 
 RNG = np.random.default_rng(0)
 VOCABULARY, WIDTH, LENGTH = 64, 32, 8
@@ -381,6 +381,30 @@ def test_inputs_that_do_not_fit_get_a_line_each(folder: pathlib.Path, tmp_path: 
     np.savez(tmp_path / "x.npz", tokens=np.zeros(LENGTH, np.int32))
     output = fails(calibrate.main, *arguments)
     assert "no array for argument 0; call it" in output
+
+
+def _weights(*names: str) -> list[TensorSpec]:
+    return [TensorSpec(name, (2 + i,), "f32") for i, name in enumerate(names)]
+
+
+def test_arrays_of_one_tree_have_the_same_in_front_of_their_names() -> None:
+    """`Dense_0.kernel` is that of the model where the blocks have some of that name too, as Flax calls them."""
+    arguments = _weights("params['Block_0']['Dense_0']['kernel']", "params['Dense_0']['kernel']", "x")
+    tree = {"Block_0.Dense_0.kernel": np.zeros(2), "Dense_0.kernel": np.zeros(3)}
+    assert match(arguments, tree, "weights") == {0: "Block_0.Dense_0.kernel", 1: "Dense_0.kernel"}
+    with pytest.raises(ScalifyError, match="fits more than one argument"):  # nothing says what is in front of it
+        match(arguments, {"Dense_0.kernel": np.zeros(3)}, "weights")
+
+
+def test_what_a_program_does_not_use_may_stay_in_the_file_of_its_weights() -> None:
+    """The counters of a module's random streams, say; not an array that may be meant for an argument without one."""
+    arguments = _weights("params['a']", "params['b']")
+    tree = {"a": np.zeros(2), "rngs.count": np.zeros(())}
+    assert match(arguments, tree, "weights", others="unneeded") == {0: "a"}
+    with pytest.raises(ScalifyError, match=r"'rngs.count' belongs to no argument"):
+        match(arguments, tree, "weights")
+    with pytest.raises(ScalifyError, match=r"'bias' belongs to no argument; of its shape, .3., are params"):
+        match(arguments, {"a": np.zeros(2), "bias": np.zeros(3)}, "weights", others="unneeded")
 
 
 def test_token_ids_are_compared_by_how_many_agree() -> None:

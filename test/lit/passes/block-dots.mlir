@@ -7,8 +7,8 @@
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x64xf16>, %[[W:[a-z0-9]+]]: tensor<64x16xf8E4M3FN>)
 // CHECK: %[[BLOCKS:.+]] = stablehlo.reshape %{{.+}} : (tensor<8x64xf32>) -> tensor<8x2x32xf32>
 // CHECK: %[[AMAX:.+]] = stablehlo.reduce({{.*}}) applies stablehlo.maximum across dimensions = [2]
-// CHECK: stablehlo.convert %{{.+}} : (tensor<8x64xf32>) -> tensor<8x64xf8E4M3FN>
 // CHECK: stablehlo.bitcast_convert %{{.+}} : (tensor<8x2xui8>) -> tensor<8x2xf8E8M0FNU>
+// CHECK: stablehlo.convert %{{.+}} : (tensor<8x64xf32>) -> tensor<8x64xf8E4M3FN>
 // CHECK: %[[XN:.+]]:2 = stablehlo.optimization_barrier
 // CHECK: %[[WT:.+]] = stablehlo.transpose %[[W]], dims = [1, 0]
 // CHECK: %[[ONES:.+]] = stablehlo.constant dense<1.000000e+00> : tensor<16x2xf8E8M0FNU>
