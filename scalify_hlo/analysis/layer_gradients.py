@@ -24,18 +24,25 @@ def of_layers(gradients: Iterable[ir.Value], calls: CallGraph) -> set[ir.Value]:
 
 
 def _is_of_layers(value: ir.Value, calls: CallGraph) -> bool:
-    op = defining_op(value)
-    while op is not None:
-        name = op.name
-        if name == "stablehlo.dot_general":
-            return not is_batched(op) and not is_padded_away(product_sizes(op))
-        if name in _SUMS:
-            return all(_is_of_layers(term, calls) for term in op.operands)
-        before = op.operands[0] if name in _MOVED else _before(op, value, calls)
-        if before is None:
+    pending, seen = [value], set[ir.Value]()
+    while pending:
+        value = pending.pop()
+        op = defining_op(value)
+        if value in seen:
+            continue
+        seen.add(value)
+        if op is None:
             return False
-        value, op = before, defining_op(before)
-    return False
+        if op.name in _SUMS:
+            pending += op.operands
+        elif op.name != "stablehlo.dot_general":
+            before = op.operands[0] if op.name in _MOVED else _before(op, value, calls)
+            if before is None:
+                return False
+            pending.append(before)
+        elif is_batched(op) or is_padded_away(product_sizes(op)):
+            return False
+    return True
 
 
 def _before(op: ir.Operation, value: ir.Value, calls: CallGraph) -> ir.Value | None:
