@@ -48,7 +48,7 @@ def multiply(r: OpRewrite) -> None:
             return _pass_through(r, x, x.scale.shifted(exponent))
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale * y.scale
-    if scale.degree > budget.LARGEST_POWER and _is_beyond(r, scale):
+    if scale.degree > budget.LARGEST_POWER:
         return _without_scale(r)
     if x.data == y.data and not r.info(0).is_complex:
         # The scales may differ, as in (2 x) x.
@@ -63,11 +63,6 @@ def multiply(r: OpRewrite) -> None:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
     note_product(r.rewriter, r.value(), x, y)
     return scaled_result(r, scale, moments)
-
-
-def _is_beyond(r: OpRewrite, scale: Scale) -> bool:
-    """Whether the power of one scale may leave the range of f32, which holds the value."""
-    return not r.rewriter.narrow or scale.degree > budget.LARGEST_POWER_NARROW
 
 
 def _without_scale(r: OpRewrite) -> None:
@@ -165,7 +160,7 @@ def divide(r: OpRewrite) -> None:
         return _pass_through(r, x, x.scale.shifted(-exponent))
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale / y.scale
-    if scale.degree > budget.LARGEST_POWER and _is_beyond(r, scale):
+    if scale.degree > budget.LARGEST_POWER:
         return _without_scale(r)
     moments = r.expected(x, y)
     if r.rewriter.bounded_divisors:
@@ -251,8 +246,7 @@ def cbrt(r: OpRewrite) -> None:
 
 
 # (s x)^n = s^n x^n for integers n
-@rule("power", family="multiplicative", law="(s x)^n = s^n x^n",
-      scale="s^n for an integer n to 4 (6 in f16 and f8), 1/2, -1/2; else 1",
+@rule("power", family="multiplicative", law="(s x)^n = s^n x^n", scale="s^n for a small integer n or 1/2, -1/2; else 1",
       note="other exponents: nonlinear, on the unscaled value", shaped=True)  # fmt: skip
 def power(r: OpRewrite) -> None:
     exponent = r.splat(1)
@@ -266,27 +260,10 @@ def power(r: OpRewrite) -> None:
                 return None
             r.set_operand(0, nonzero(r, x, None, -exponent).data)
         return r.settled(x.scale ** int(exponent), moments)
-    if exponent is not None and _is_power_in_f32(r, exponent):
-        return _high_power(r, int(exponent))
     if exponent in (0.5, -0.5):
         # x^0.5 differs from sqrt only at -0 and -inf; the operation stays a power.
         return take_root(r, 2, 1 if exponent > 0 else -1)
     return on_values(r)
-
-
-def _is_power_in_f32(r: OpRewrite, exponent: float) -> bool:
-    narrow = r.info(0).is_narrow and not r.rewriter.paper and not r.scaled(0).indifferent
-    return narrow and 0 < exponent <= budget.LARGEST_POWER_NARROW and exponent == int(exponent)
-
-
-# (s x)^n = s^n x^n, x^n in f32: 7^6 is infinite in f16
-def _high_power(r: OpRewrite, exponent: int) -> None:
-    """Declare a power of a narrow type above the fourth."""
-    x, emit = r.scaled(0), r.emit
-    moments = r.expected(x)
-    wide = emit.convert(x.data, "f32")
-    wide = r.rebuilt([wide, emit.splat(wide, exponent)], [wide.type]).results[0]
-    r.accumulated(wide, r.excess(moments), x.scale**exponent, moments)
 
 
 # prod(s x_i) over n elements = s^n prod(x_i)

@@ -70,9 +70,6 @@ STAND_IN = 7
 STEEP = 4
 # Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
 LARGEST_POWER = 4
-# The same where narrow values have to do with an operation: at the scale 1 the fifth power of 2^4 is infinite in f16,
-# and that of 2^-6 is 0. Powers up to this have a law of size.
-LARGEST_POWER_NARROW = 6
 # log2: the scale of a product of many elements is taken to that power as long as f32 holds it.
 LARGEST_PRODUCT = 120
 # A scale that grows with a higher power of the function's scales than this, in a type with the range of f32 ...
