@@ -1,10 +1,10 @@
 """What rewriting costs on a GPU, compiled ahead of time: `python -m benchmarks.gpu_cost`.
 
 Whole training steps, those of `benchmarks.models` and ten of the zoo beside the repository (the first ten in the
-alphabet; none where it is absent), before and after they are rewritten: kernels, bytes, temporary memory, compile time
-and a roofline estimate of the step, all from XLA's own compiler without the GPU. f32 and bf16 are compared with the
-original in the same type, fp16 and fp8 with the original in bf16. `--presets fp8+packed` packs scales
-(`scalify-opt --pack-scales`). Counts are exact; compile times are those of one run.
+alphabet, or with `--all-zoo` all for one device; none where it is absent), before and after they are rewritten:
+kernels, bytes, temporary memory, compile time and a roofline estimate of the step, all from XLA's own compiler without
+the GPU. f32 and bf16 are compared with the original in the same type, fp16 and fp8 with the original in bf16.
+`--presets fp8+packed` packs scales (`scalify-opt --pack-scales`). Counts are exact; compile times are those of one run.
 """
 
 import dataclasses
@@ -48,8 +48,8 @@ def model_text(model: Model) -> str:
     return jax.export.export(step)(initial_state(model.parameters), model.batch, np.float32(1e-3)).mlir_module()
 
 
-def programs(zoo: pathlib.Path = ZOO) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Names of training steps, and what gives their text."""
+def programs(zoo: pathlib.Path = ZOO, most: int | None = 10) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Names of training steps, and what gives their text. most: of the zoo's, None for all."""
     for name, depths in LAYERS.items():
         for layers in depths:
             yield f"{name}, {layers} layers", lambda name=name, layers=layers: model_text(MODELS[name](layers))
@@ -58,7 +58,7 @@ def programs(zoo: pathlib.Path = ZOO) -> Iterator[tuple[str, Callable[[], str]]]
         meta = json.loads((folder / "meta.json").read_text())
         if meta["kind"] == "train" and "multi-device" not in meta["tags"]:
             steps.append(folder)
-    for folder in steps[:10]:
+    for folder in steps[:most]:
         path = folder / "exported.mlir.gz"
         yield f"zoo: {folder.name}", lambda path=path: gzip.decompress(path.read_bytes()).decode()
 
@@ -124,14 +124,17 @@ def table(rows: dict[str, dict[str, dict[str, float | str]]]) -> str:
 @click.option("--only", default="", help="Programs whose name contains this.")
 @click.option("--presets", default=",".join(PRESETS), show_default=True)
 @click.option("--zoo", type=click.Path(path_type=pathlib.Path), default=ZOO, help="[default: ../shared/zoo/public]")
+@click.option("--all-zoo", is_flag=True, help="All training steps of the zoo, not its first ten.")
 @click.option("--out", type=click.Path(path_type=pathlib.Path), default=OUT, show_default=True)
 @click.option("--fresh", is_flag=True, help="Measure everything anew; otherwise what the file has is kept.")
-def main(target: str, only: str, presets: str, zoo: pathlib.Path, out: pathlib.Path, fresh: bool) -> None:
+def main(
+    target: str, only: str, presets: str, zoo: pathlib.Path, all_zoo: bool, out: pathlib.Path, fresh: bool
+) -> None:
     check_available()
     earlier = None if fresh else read_json(out)
     rows = earlier["rows"] if earlier and earlier["target"] == target else {}
     chosen = presets.split(",")
-    for name, text_of in programs(zoo):
+    for name, text_of in programs(zoo, None if all_zoo else 10):
         if only not in name:
             continue
         found = rows.setdefault(name, {})
