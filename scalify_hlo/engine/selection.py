@@ -174,6 +174,8 @@ def _matching(term: str, names: Sequence[str], where: str, errors: list[Diagnost
     if match:
         first, last = int(match[1]), int(match[2] or match[1])
         count = len(names)
+        if last < first:
+            errors.append(Diagnostic(f"the range '{term}' is empty: write {last}-{first}", where))
         if last >= count:
             i = max(first, count)
             errors.append(

@@ -113,6 +113,7 @@ FLAGS = [
     (["--emit=png"], "Invalid value for '--emit'"),
     (["--no-such-flag"], "No such option"),
     (["--args=9"], "argument index 9 is out of range"),
+    (["--args=1-0"], "the range '1-0' is empty: write 0-1"),
     (["--args=weights*"], "no argument is called 'weights*'"),
     (["--args=1"], "i32"),
     (["--scale-dims=0"], "'0' in --scale-dims is no ARGUMENT=DIMENSION"),
