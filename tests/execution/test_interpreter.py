@@ -21,7 +21,11 @@ def unary(op: str, type_: str = "tensor<3xf32>") -> str:
       }}"""
 
 
-@pytest.mark.parametrize("element_type", NUMPY_DTYPES)
+# The reference interpreter of jaxlib 0.10 to 0.12 ends its process at a tensor of them.
+FOUR_BITS = "f4E2M1FN"
+
+
+@pytest.mark.parametrize("element_type", [each for each in NUMPY_DTYPES if each != FOUR_BITS])
 def test_every_element_type_goes_in_and_comes_out(element_type: str) -> None:
     dtype = NUMPY_DTYPES[element_type]
     values = np.array([[0, 1, 1], [1, 0, 1]]).astype(dtype)
@@ -36,6 +40,13 @@ def test_every_element_type_goes_in_and_comes_out(element_type: str) -> None:
         assert got.dtype == dtype
         assert got.shape == given.shape
         assert got.tobytes() == given.tobytes()
+
+
+def test_elements_of_four_bits_are_refused() -> None:
+    type_ = f"tensor<2x{FOUR_BITS}>"
+    module = f"func.func public @main(%a: {type_}) -> {type_} {{ return %a : {type_} }}"
+    with pytest.raises(InterpreterError, match="run this program on XLA:CPU"):
+        interpret(module, [np.ones(2, NUMPY_DTYPES[FOUR_BITS])])
 
 
 @pytest.mark.parametrize(
