@@ -166,12 +166,12 @@ def numbers_written(text: str) -> list[list[int]]:
         return found
 
 
-@pytest.mark.parametrize(
-    ("precision", "apart", "joined"), [(None, [[1] * 8, []], [[8], []]), ("fp16", [[1] * 8, []], [[8], []])]
-)
-def test_stacks_of_numbers_are_rows(precision: str | None, apart: list[list[int]], joined: list[list[int]]) -> None:
-    without = rewritten("recurrent", precision, JoinCarried)
-    assert [numbers_written(without), numbers_written(rewritten("recurrent", precision))] == [apart, joined]
+@pytest.mark.parametrize("precision", [None, "fp16"])
+def test_stacks_of_numbers_are_rows(precision: str | None) -> None:
+    """Four that the program returns or its derivative reads, and scales: as many as the version of JAX stacks."""
+    apart, none = numbers_written(rewritten("recurrent", precision, JoinCarried))
+    assert set(apart) == {1} and len(apart) > 4 and none == []
+    assert numbers_written(rewritten("recurrent", precision)) == [[len(apart)], []]
 
 
 def stacked(iterations: int, other_index: str = "%n") -> str:
