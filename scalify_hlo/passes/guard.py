@@ -17,9 +17,9 @@ from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import NAME, argument_names
 from scalify_hlo.errors import describe_location
-from scalify_hlo.module.function_types import retype
+from scalify_hlo.module.function_types import replace_terminator, retype
 from scalify_hlo.passes import emission as emit
-from scalify_hlo.passes.instrument import rebuilt, with_operands
+from scalify_hlo.passes.instrument import rebuilt
 from scalify_hlo.types import FLOAT_RANGE, LARGEST, tensor_info
 
 # Name of the result, and of the module's attribute that names the tensors in order.
@@ -47,7 +47,7 @@ def add_guard(module: ir.Module, main: ir.Operation) -> list[str]:
             if counts
             else emit.integer_splat(emit.tensor_type((0,), "i32"), 0)
         )
-    with_operands(last, [*last.operands, vector])
+    replace_terminator(last, [*last.operands, vector])
     count = len(terminator(body).operands)
     retype(main)
     given = list(ir.ArrayAttr(main.attributes["res_attrs"])) if "res_attrs" in main.attributes else []
@@ -108,7 +108,7 @@ class _Guard:
                 emit.op("add", each.value.type, before, each.value)
                 for before, each in zip(arguments, inside, strict=True)
             ]
-        with_operands(last, [*last.operands, *totals])
+        replace_terminator(last, [*last.operands, *totals])
         return _renewed(inside, rebuilt(op, [*op.operands, *initial], initial))
 
     def _branches(self, op: ir.Operation) -> list[_Count]:
@@ -120,7 +120,7 @@ class _Guard:
             last = terminator(region.blocks[0])
             with ir.InsertionPoint(last), op.location:
                 added = [each.value if each in taken else emit.integer_splat(each.value.type, 0) for each in inside]
-            with_operands(last, [*last.operands, *added])
+            replace_terminator(last, [*last.operands, *added])
         return _renewed(inside, rebuilt(op, list(op.operands), [each.value for each in inside]))
 
     def _name(self, clamp: ir.Operation) -> str:

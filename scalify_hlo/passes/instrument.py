@@ -20,9 +20,11 @@ from scalify_hlo.emit.marks import ESTIMATE, INFINITE, NODE, OPERATION, ScaledTe
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.io.globs import matches
+from scalify_hlo.module.function_types import replace_terminator
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.replaced_operations import hand_over, in_place_of
 from scalify_hlo.passes.statistics import Statistics, combine, nothing, statistics
 from scalify_hlo.reports import health_layout as layout
 from scalify_hlo.reports.health_layout import DETAILS, MAXIMA, NAMES, SUMS
@@ -224,7 +226,7 @@ class _Lowering:
                 for i, row in enumerate(rows)
                 for value in combine(Statistics(*arguments[2 * i : 2 * i + 2]), row.values)
             ]
-        with_operands(last, [*last.operands, *totals])
+        replace_terminator(last, [*last.operands, *totals])
         results = rebuilt(op, [*op.operands, *initial], initial)
         return _with_values(rows, results)
 
@@ -237,7 +239,7 @@ class _Lowering:
             last = terminator(region.blocks[0])
             with ir.InsertionPoint(last), op.location:
                 added = [value for row in rows for value in (row.values if row in taken else nothing(row.values))]
-            with_operands(last, [*last.operands, *added])
+            replace_terminator(last, [*last.operands, *added])
         results = rebuilt(op, list(op.operands), [value for row in rows for value in row.values])
         return _with_values(rows, results)
 
@@ -263,26 +265,12 @@ def _details(mark: ir.Operation, counted: str) -> ir.Attribute:
     return ir.DictAttr.get(details)
 
 
-def with_operands(last: ir.Operation, operands: Sequence[ir.Value]) -> None:
-    """Replace a terminator by one with other operands."""
-    ir.Operation.create(last.name, [], operands, loc=last.location, ip=ir.InsertionPoint(last))
-    last.erase()
-
-
 def rebuilt(op: ir.Operation, operands: Sequence[ir.Value], added: Sequence[ir.Value]) -> list[ir.Value]:
     """Replace an operation with regions by one with more operands and results; the added results."""
-    types = [result.type for result in op.results] + [value.type for value in added]
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    new = ir.Operation.create(
-        op.name, types, operands, attributes, regions=len(op.regions), loc=op.location, ip=ir.InsertionPoint(op)
-    )
-    for old_region, region in zip(op.regions, new.regions, strict=True):
-        old_region.blocks[0].append_to(region)
-    count = len(op.results)
-    for old, result in zip(op.results, new.results, strict=False):
-        old.replace_all_uses_with(result)
-    op.erase()
-    return list(new.results)[count:]
+    kept = range(len(op.results))
+    new = in_place_of(op, operands, kept, [value.type for value in added])
+    hand_over(op, new, kept)
+    return list(new.results)[len(kept) :]
 
 
 def _inline(module: ir.Module) -> None:
@@ -301,7 +289,7 @@ def _return_rows(module: ir.Module, main: ir.Operation, rows: Sequence[_Row]) ->
     with ir.InsertionPoint(last), last.location:
         added = [_stacked([row.values[i] for row in rows]) for i in (0, 1)]
     operands = [*last.operands, *added]
-    with_operands(last, operands)
+    replace_terminator(last, operands)
     type_ = ir.FunctionType.get([a.type for a in body.arguments], [value.type for value in operands])
     main.attributes["function_type"] = ir.TypeAttr.get(type_)
     old = list(ir.ArrayAttr(main.attributes["res_attrs"])) if "res_attrs" in main.attributes else []

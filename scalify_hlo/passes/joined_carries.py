@@ -7,7 +7,8 @@ A loop carries a scale beside each tensor whose scale an iteration changes. Apar
 new number and, because the old one is still read then, another one that copies it to where the next iteration looks for
 it. As elements of one vector all are written by one kernel. A branch copies each number that it returns as it finds it,
 for the same reason. What reads a number takes it out of the vector itself, also within a loop or a branch of its own:
-taken out in front of one it would be a kernel.
+taken out in front of one it would be a kernel. So it is with the stacks that numbers of each iteration are written into
+(`scalify_hlo/passes/joined_stacks.py`).
 
 Numbers that the condition reads stay apart: how often a loop runs is told by them. Only on one device.
 """
@@ -19,11 +20,12 @@ from scalify_hlo.analysis.calls import defining_op, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.packed_scales import elements_of, is_packable, place_in_vector, vector_of
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.function_types import replace_terminator
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.joined_stacks import join_stacks
-from scalify_hlo.passes.replaced_operations import in_place_of, return_instead, unchanged
+from scalify_hlo.passes.replaced_operations import hand_over, in_place_of
 
 _LOOP, _BRANCHES = "stablehlo.while", ("stablehlo.case", "stablehlo.if")
 # One number is written by one kernel as it is.
@@ -111,14 +113,14 @@ def _return_vector(block: ir.Block, numbers: list[int], others: list[int]) -> No
     returned = list(last.operands)
     with ir.InsertionPoint(last), last.location:
         vector = vector_of([returned[i] for i in numbers])
-    return_instead(last, [*(returned[i] for i in others), vector])
+    replace_terminator(last, [*(returned[i] for i in others), vector])
 
 
 def _read_results(op: ir.Operation, joined: ir.Operation, numbers: list[int], others: list[int]) -> None:
     """Let what read the results of an operation read those of the one that takes its place."""
     with ir.InsertionPoint.after(joined), op.location:
         _read_from(joined.results[len(others)], [op.results[i] for i in numbers])
-    unchanged(op, joined, others)
+    hand_over(op, joined, others)
 
 
 def _read_where_used(module: ir.Module) -> None:

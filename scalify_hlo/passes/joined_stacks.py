@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 
 from scalify_hlo.analysis.calls import defining_op, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.function_types import replace_terminator
 from scalify_hlo.passes import emission as emit
-from scalify_hlo.passes.replaced_operations import in_place_of, return_instead, unchanged
+from scalify_hlo.passes.replaced_operations import hand_over, in_place_of
 from scalify_hlo.types import tensor_info
 
 # A stack that is read whole is a kernel behind the loop: with fewer iterations nothing is gained.
@@ -79,7 +80,7 @@ def _join(loop: ir.Operation, stacks: list[int]) -> None:
         index = updates[0].operands[2]
         row, zero = _columns([_shaped(op.operands[1], (1, 1)) for op in updates]), emit.integer_splat(index.type, 0)
         written = emit.op("dynamic_update_slice", entry.type, carried, row, index, zero)
-    return_instead(last, [*(last.operands[i] for i in others), written])
+    replace_terminator(last, [*(last.operands[i] for i in others), written])
     for op in updates:
         op.erase()
     for region in joined.regions:
@@ -88,7 +89,7 @@ def _join(loop: ir.Operation, stacks: list[int]) -> None:
     with ir.InsertionPoint.after(joined), loop.location:
         for column, i in enumerate(stacks):
             _read_column(joined.results[len(others)], column, loop.results[i])
-    unchanged(loop, joined, others)
+    hand_over(loop, joined, others)
 
 
 def _read_from_outside(stack: ir.Value) -> None:
@@ -98,12 +99,12 @@ def _read_from_outside(stack: ir.Value) -> None:
         others = [each for each in range(len(loop.operands)) if each != i]
         joined = in_place_of(loop, [loop.operands[each] for each in others], others)
         last = terminator(joined.regions[1].blocks[0])
-        return_instead(last, [last.operands[each] for each in others])
+        replace_terminator(last, [last.operands[each] for each in others])
         for region in joined.regions:
             region.blocks[0].arguments[i].replace_all_uses_with(stack)
             region.blocks[0].erase_argument(i)
         loop.results[i].replace_all_uses_with(stack)
-        unchanged(loop, joined, others)
+        hand_over(loop, joined, others)
 
 
 def _carried_as_it_is(stack: ir.Value) -> Iterator[tuple[ir.Operation, int]]:

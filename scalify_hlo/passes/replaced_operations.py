@@ -7,14 +7,16 @@ from scalify_hlo.module.carried_scales import CARRIED
 
 
 def in_place_of(
-    op: ir.Operation, operands: Sequence[ir.Value], others: Sequence[int], types: Sequence[ir.Type] = ()
+    op: ir.Operation, operands: Sequence[ir.Value], kept: Sequence[int], types: Sequence[ir.Type] = ()
 ) -> ir.Operation:
     """An operation with the regions of another one, which has none then.
 
-    others: which results of the other one it has first. types: of the results that follow.
+    kept: which results of the other one it has first. types: of the results that follow.
     """
-    results = [*(op.results[i].type for i in others), *types]
-    attributes = {each: value for each, value in op.attributes.items() if each != CARRIED}
+    results = [*(op.results[i].type for i in kept), *types]
+    attributes = dict(op.attributes.items())
+    if len(kept) < len(op.results):
+        attributes.pop(CARRIED, None)  # it says positions
     with ir.InsertionPoint(op), op.location:
         new = ir.Operation.create(op.name, results, operands, attributes, regions=len(op.regions))
     for old, region in zip(op.regions, new.regions, strict=True):
@@ -22,15 +24,8 @@ def in_place_of(
     return new
 
 
-def return_instead(last: ir.Operation, values: Sequence[ir.Value]) -> None:
-    """Replace the end of a block by one that returns other values."""
-    with ir.InsertionPoint(last), last.location:
-        ir.Operation.create(last.name, [], values)
-    last.erase()
-
-
-def unchanged(op: ir.Operation, new: ir.Operation, others: Sequence[int]) -> None:
-    """Let what read the results of an operation read those of the one in its place, and erase it."""
-    for i, place in enumerate(others):
+def hand_over(op: ir.Operation, new: ir.Operation, kept: Sequence[int]) -> None:
+    """Let what read the kept results of an operation read those of the one in its place, and erase it."""
+    for i, place in enumerate(kept):
         op.results[place].replace_all_uses_with(new.results[i])
     op.erase()

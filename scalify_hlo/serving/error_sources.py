@@ -22,10 +22,9 @@ from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.scales_file import read_scales
-from scalify_hlo.module.function_types import retype
+from scalify_hlo.module.function_types import replace_terminator, retype
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes import emission as emit
-from scalify_hlo.passes.instrument import with_operands
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.reports.diagnosis import number_of, number_operations
 from scalify_hlo.serving.comparison import served_run
@@ -133,7 +132,7 @@ def _return_marked(module: ir.Module) -> list[int | str]:
                     factors = emit.op("broadcast_in_dim", wide.type, factor, broadcast_dimensions=dims)
                     values.append(emit.op("multiply", wide.type, wide, factors))
             mark.erase()
-        with_operands(terminator(body), [*terminator(body).operands, *values])
+        replace_terminator(terminator(body), [*terminator(body).operands, *values])
         retype(main)
     return keys
 
@@ -177,7 +176,7 @@ def _return_numbered(module: ir.Module, wanted: set[int]) -> dict[int, str]:
                 where = where.rsplit("/", 1)[-1]
                 places[number] = f"{op.name.removeprefix('stablehlo.')} {op.results[0].type} {where}".rstrip()
                 values.append(op.results[0])
-        with_operands(terminator(body), [*terminator(body).operands, *values])
+        replace_terminator(terminator(body), [*terminator(body).operands, *values])
         retype(main)
     return places
 
