@@ -6,9 +6,9 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.layer_gradients import of_layers
-from scalify_hlo.analysis.products import is_of_small_matrices, is_padded, product_sizes
+from scalify_hlo.analysis.products import is_batched, is_of_small_matrices, is_padded, product_sizes
 from scalify_hlo.analysis.update import UpdateRegion
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, describe_location
 from scalify_hlo.module.carriers import readers
 from scalify_hlo.module.traits import Trait, has
@@ -31,8 +31,8 @@ class OperationRetyper:
         self.held: dict[ir.Value, Held] = {}
         self.errors: list[Diagnostic] = []
         self._gradients = set(update.gradients)
-        narrowest = policy.gradients.startswith("f8")
-        self._of_layers = of_layers(self._gradients, calls) if narrowest else self._gradients
+        self._in_fp8 = policy.gradients.startswith("f8")
+        self._of_layers = of_layers(self._gradients, calls) if self._in_fp8 else set[ir.Value]()
         self.exact = ExactValues(calls, update.values, policy.compute)
         self._exponentials = Exponentials(calls)
         self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
@@ -87,16 +87,17 @@ class OperationRetyper:
 
         Of other sums E5M2 leaves 2 bits, and zeros where they are 2^17 below what their scale was estimated to be.
         """
-        narrow = not self.policy.gradients.startswith("f8") or value in self._of_layers
-        return self.policy.gradients if narrow else self.policy.compute
+        return self.policy.compute if self._in_fp8 and value not in self._of_layers else self.policy.gradients
 
     # m = 0.1 g and v = (Q^T g Q)^2: Q^T m Q / sqrt(v) is of size 1, if both read one g, where Q makes g diagonal
     def _round_gradients(self, op: ir.Operation) -> None:
         """Let an operation of the optimiser, and all that come after, read gradients as its elementwise part does."""
         for value in op.operands:
             held = self.held.get(value) if value in self._gradients else None
+            if held is None or not held.rank or not held.from_model:
+                continue
             element = self._gradient_type(value)
-            if held is not None and element != WIDE and held.natural != element and held.rank and held.from_model:
+            if element != WIDE and held.natural != element:
                 self.held[value] = Held(held.read(element, exact=True), element, element, from_model=True)
 
     def _elementwise(self, op: ir.Operation) -> None:
@@ -285,8 +286,7 @@ def _gives_few(op: ir.Operation) -> bool:
     """
     if op.name != "stablehlo.dot_general":
         return False
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    return not len(numbers.lhs_batching_dimensions) and is_padded(product_sizes(op)[2])
+    return not is_batched(op) and is_padded(product_sizes(op)[2])
 
 
 def _is_of_few(op: ir.Operation, operands: Iterable[Held]) -> bool:
