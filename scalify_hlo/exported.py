@@ -127,10 +127,6 @@ def scalify_exported(
     results = [shape is not None for shape in result_shapes]
     in_scales = (jax.core.ShapedArray(shapes[i], scale_dtype) for i in sorted(shapes))
     out_scales = (jax.core.ShapedArray(shape, scale_dtype) for shape in result_shapes if shape is not None)
-    first = np.cumsum([0, *(2 if pair else 1 for pair in inputs)])
-    kept = [
-        j for i in exported.module_kept_var_idx for j in range(int(first[i]), int(first[i]) + (2 if inputs[i] else 1))
-    ]  # fmt: skip
     changes: dict[str, Any] = {
         "mlir_module_serialized": artifact,
         "in_tree": _tree(exported.in_tree, inputs, container),
@@ -145,7 +141,7 @@ def scalify_exported(
         ),
         "in_shardings_hlo": _doubled(exported.in_shardings_hlo, inputs, lambda _: None),
         "out_shardings_hlo": _doubled(exported.out_shardings_hlo, results, lambda _: None),
-        "module_kept_var_idx": tuple(kept),
+        "module_kept_var_idx": _kept(exported, inputs),
         "_get_vjp": None,
     }
     fields = {field.name: _private(exported, field.name) for field in dataclasses.fields(exported)}
@@ -217,17 +213,23 @@ def with_second_inputs(exported: Exported, seconds: Mapping[int, Any]) -> Export
     """
     inputs = [i in seconds for i in range(len(exported.in_avals))]
     avals = (seconds[i] for i in sorted(seconds))
-    first = np.cumsum([0, *(1 + pair for pair in inputs)])
     changes: dict[str, Any] = {
         "in_tree": _tree(exported.in_tree, inputs, "tuple"),
         "in_avals": _doubled(exported.in_avals, inputs, lambda _: next(avals)),
         "_in_named_shardings": _doubled(_private(exported, "_in_named_shardings"), inputs, lambda _: None),
         "in_shardings_hlo": _doubled(exported.in_shardings_hlo, inputs, lambda _: None),
-        "module_kept_var_idx": tuple(
-            int(first[i]) + j for i in exported.module_kept_var_idx for j in range(1 + inputs[i])
-        ),
+        "module_kept_var_idx": _kept(exported, inputs),
     }
     return dataclasses.replace(exported, **changes)
+
+
+def _kept(exported: Exported, pairs: Sequence[bool]) -> tuple[int, ...]:
+    """Which flat inputs the module takes, where some are two.
+
+    pairs: of each flat input of the Exported, whether it is.
+    """
+    first = np.cumsum([0, *(1 + pair for pair in pairs)])
+    return tuple(int(first[i]) + j for i in exported.module_kept_var_idx for j in range(1 + pairs[i]))
 
 
 def _with_element(aval: Any, type_: ir.Type) -> Any:

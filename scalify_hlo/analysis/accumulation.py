@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from scalify_hlo.analysis.calls import defining_op, only_reader, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import Number
 
 Callee = Callable[[ir.Operation], ir.Operation | None]
-Number = Callable[[ir.Value], float | None]
 
 # Calls within calls that a carried value is followed through.
 _DEEPEST = 8

@@ -132,10 +132,11 @@ class Rewriter:
             divisors = {} if self.paper else bounded_divisors(operations)
             self.range_reductions |= reductions
             if not self.paper:
-                replaced = find_replaced_numbers(operations, self.facts.numbers().number)
+                number = self.facts.numbers().number
+                replaced = find_replaced_numbers(operations, number)
                 self.replaced_numbers |= replaced
                 noted += replaced
-                stand_ins = find_stand_ins(operations, self.facts.numbers().number)
+                stand_ins = find_stand_ins(operations, number)
                 self.stand_ins |= stand_ins
                 noted += stand_ins
             self.bounded_divisors |= divisors

@@ -14,6 +14,8 @@ from scalify_hlo.module.traits import RESHAPING, carried
 from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import LARGEST, tensor_info
 
+# What all elements of a value equal, if it is known.
+Number = Callable[[ir.Value], float | None]
 CONSTANT = "stablehlo.constant"
 # A dense constant larger than this is not read: its magnitude stays unknown.
 _LARGEST_READ = 1 << 20

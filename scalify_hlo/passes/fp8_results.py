@@ -32,7 +32,7 @@ from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fp8_quantise import unmoved
-from scalify_hlo.types import FLOAT_RANGE, tensor_info
+from scalify_hlo.types import FLOAT_RANGE, smallest_exponent, tensor_info
 
 _PRODUCT = "stablehlo.dot_general"
 _GRADIENTS = ("f8E5M2", "f8E5M2FNUZ")
@@ -124,10 +124,9 @@ def _split(op: ir.Operation, exponent: int, wide: str, taken: set[tuple[ir.Value
 
 def _exact_powers(element: str, wide: str) -> tuple[int, int]:
     """The lowest and the highest k for which 2^k times any number of an FP8 format is a number of a wider type."""
-    largest, least, bits = FLOAT_RANGE[element]
     # Subnormal numbers of bf16 are f32's: compilers make them zero.
-    smallest = FLOAT_RANGE[wide][1] - (FLOAT_RANGE[wide][2] if wide == "f16" else 0)
-    return smallest - (least - bits), FLOAT_RANGE[wide][0] - largest
+    smallest = smallest_exponent(wide) if wide == "f16" else FLOAT_RANGE[wide][1]
+    return smallest - smallest_exponent(element), FLOAT_RANGE[wide][0] - FLOAT_RANGE[element][0]
 
 
 def _power_of_two(multiply: ir.Operation, value: ir.Value) -> int | None:

@@ -14,6 +14,7 @@ from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.analysis.dependence import computed_before, latest, levels
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
@@ -53,13 +54,7 @@ def _is_statistic(op: ir.Operation) -> bool:
     info, number = tensor_info(squares.results[0].type), tensor_info(op.results[0].type)
     if len(op.results) > 1 or number.rank or number.element != "f32" or not info.is_static or info.size > _SMALL:
         return False
-    return _sums(op) and _exponent_is_read(op.results[0])
-
-
-def _sums(op: ir.Operation) -> bool:
-    """Whether a reduction adds, from zero on."""
-    body = list(op.regions[0].blocks[0].operations)
-    return len(body) == 2 and body[0].operation.name == "stablehlo.add" and number_behind(op.operands[1]) == 0
+    return body_kind(op) == "add" and number_behind(op.operands[1]) == 0 and _exponent_is_read(op.results[0])
 
 
 def _exponent_is_read(number: ir.Value) -> bool:

@@ -8,17 +8,16 @@ elementwise operations lie between both choices, so that elements do not meet.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import number_behind
+from scalify_hlo.module.constants import Number, number_behind
 from scalify_hlo.module.traits import CARRYING, Trait, names
 from scalify_hlo.types import tensor_info
 
 _ELEMENTWISE = names(Trait.ELEMENTWISE) | CARRYING
-Number = Callable[[ir.Value], float | None]
 # How many values are looked forward to.
 _FAR = 50
 

@@ -4,15 +4,14 @@ Such a number says nothing of the size of the others: at its scale 1 an n of 2^-
 what is divided by it infinite. It is chosen by a comparison of the tensor with a number that is smaller.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import number_behind
+from scalify_hlo.module.constants import Number, number_behind
 from scalify_hlo.types import tensor_info
 
-Number = Callable[[ir.Value], float | None]
 # Where the tensor is on the left of a comparison with a number k: whether it is small where that is true.
 _SMALL_WHERE_TRUE = {"EQ": True, "LE": True, "LT": True, "NE": False, "GT": False, "GE": False}
 _TURNED = {"LE": "GE", "LT": "GT", "GE": "LE", "GT": "LT"}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping
 
 from scalify_hlo.analysis.calls import callee_name, defining_op, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import Number
 from scalify_hlo.module.traits import Trait, is_identity_call, names
 from scalify_hlo.size.coefficients import ONE, ZERO, Polynomial, choice, is_choice
 from scalify_hlo.types import tensor_info
@@ -18,7 +19,6 @@ from scalify_hlo.types import tensor_info
 Form = Mapping[ir.Value, Polynomial]
 # A value as a sum of coefficient * value, one operation back; None at a source.
 Terms = list[tuple[Polynomial, ir.Value]] | None
-Number = Callable[[ir.Value], float | None]
 Callee = Callable[[ir.Operation], ir.Operation | None]
 
 # A form of more sources than this is not followed further: the value is a source itself.
