@@ -151,6 +151,13 @@ def program_order(calls: CallGraph) -> Iterator[ir.Operation]:
             yield from visit(name)
 
 
+def hands_on(loop: ir.Operation, index: int) -> bool:
+    """Whether the body of a `while` returns an argument as it is, in its place."""
+    body = loop.regions[1].blocks[0]
+    returned = terminator(body).operands
+    return index < len(returned) and returned[index] == body.arguments[index]
+
+
 def enters_unchanged(value: ir.Value) -> ir.Value | None:
     """What enters a loop as this argument of its body, if the body returns the argument itself; per-device code."""
     argument = ir.BlockArgument(value)
@@ -160,7 +167,4 @@ def enters_unchanged(value: ir.Value) -> ir.Value | None:
         return op.operands[index]
     if op.name != "stablehlo.while" or index >= len(op.operands):
         return None
-    body = op.regions[1].blocks[0]
-    returned = terminator(body).operands
-    same = index < len(returned) and returned[index] == body.arguments[index]
-    return op.operands[index] if same else None
+    return op.operands[index] if hands_on(op, index) else None

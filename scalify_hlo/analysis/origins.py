@@ -7,7 +7,7 @@ told from a forward one in a program without names.
 
 import dataclasses
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator
+from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, hands_on, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers, carries
 from scalify_hlo.module.constants import dense_value
@@ -84,10 +84,7 @@ class Origins:
         loop = block.owner.operation
         if loop.name == MANUAL:
             return loop.operands[index], dims, ""
-        if (
-            loop.name == "stablehlo.while"
-            and terminator(loop.regions[1].blocks[0]).operands[index] == (loop.regions[1].blocks[0].arguments[index])
-        ):
+        if loop.name == "stablehlo.while" and hands_on(loop, index):
             return loop.operands[index], dims, ""
         return None
 

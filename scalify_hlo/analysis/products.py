@@ -143,6 +143,12 @@ def is_of_small_matrices(op: ir.Operation) -> bool:
     return is_padded(contracted) and any(is_padded(size) for size in free)
 
 
+def contracted_dimensions(op: ir.Operation) -> tuple[list[int], list[int]]:
+    """The dimensions of each operand that a `dot_general` contracts, in its order."""
+    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    return list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)
+
+
 def is_batched(op: ir.Operation) -> bool:
     """Whether a `dot_general` multiplies several matrices."""
     return bool(len(stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"]).lhs_batching_dimensions))

@@ -16,6 +16,7 @@ from scalify_hlo.analysis.products import has_backward_products
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.module.carriers import carried_by, carries
+from scalify_hlo.module.identity import composite_name
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.preserved import once
 from scalify_hlo.module.traits import Trait, names
@@ -409,10 +410,7 @@ def _is_number(op: ir.Operation) -> bool:
 def _before_marker(value: ir.Value) -> ir.Value:
     """What a step or an iteration returns, before it was given another scale, which does not change the value."""
     op = defining_op(value)
-    marks = op is not None and op.name == "stablehlo.composite"
-    if op is None or not marks or ir.StringAttr(op.attributes["name"]).value != "scalify.set_scaling":
-        return value
-    return op.operands[0]
+    return value if op is None or composite_name(op) != "scalify.set_scaling" else op.operands[0]
 
 
 def _by_elimination(candidates: dict[int, set[int]]) -> dict[int, int]:

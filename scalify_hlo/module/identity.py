@@ -8,6 +8,11 @@ def symbol_name(op: ir.Operation | ir.OpView) -> str:
     return ir.StringAttr(op.attributes["sym_name"]).value
 
 
+def composite_name(op: ir.Operation) -> str:
+    """The name of a composite; "" for other operations."""
+    return ir.StringAttr(op.attributes["name"]).value if op.name == "stablehlo.composite" else ""
+
+
 def identity(op: ir.Operation) -> int:
     """A number that an operation has as long as it exists, whatever changes on it.
 

@@ -20,7 +20,7 @@ import dataclasses
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, walk
-from scalify_hlo.analysis.products import BLOCK_SCALED
+from scalify_hlo.analysis.products import BLOCK_SCALED, contracted_dimensions
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.engine.signature import public_function
@@ -106,11 +106,6 @@ def _is_fp8(op: ir.Operation) -> bool:
     return all(tensor_info(operand.type).element.startswith("f8") for operand in op.operands)
 
 
-def _contracting(op: ir.Operation) -> tuple[list[int], list[int]]:
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    return list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)
-
-
 def _other_operands(op: ir.Operation) -> str | None:
     is_other = any(tensor_info(operand.type).element != _FP8 for operand in op.operands)
     return "their operands are of another FP8 type" if is_other else None
@@ -127,7 +122,7 @@ class _Emitter:
 
     def rewrite(self, op: ir.Operation) -> None:
         """Replace a product of the form that block-scaled products take."""
-        contracting = _contracting(op)
+        contracting = contracted_dimensions(op)
         with ir.InsertionPoint(op), op.location:
             (x, s), (y, t) = (self._operand(op.operands[side], op.block, tuple(contracting[side])) for side in (0, 1))
             rows = [tensor_info(side.type).shape[0] for side in (x, y)]

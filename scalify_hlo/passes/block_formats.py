@@ -15,8 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from scalify_hlo.analysis.products import extent
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.analysis.products import contracted_dimensions, extent, is_batched
+from scalify_hlo.bindings import ir
 from scalify_hlo.execution.element_types import NUMPY_DTYPES
 from scalify_hlo.module import block_numbers
 from scalify_hlo.passes import emission as emit
@@ -111,10 +111,9 @@ FORMATS: dict[FormatName, BlockFormat] = {"mxfp8": MXFP8, "nvfp4": NVFP4}
 
 def reason_to_skip(op: ir.Operation, kind: BlockFormat) -> str | None:
     """Why a product has not the sizes that block-scaled ones take; None where it has."""
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    if numbers.lhs_batching_dimensions or not all(tensor_info(x.type).is_static for x in op.operands):
+    if is_batched(op) or not all(tensor_info(x.type).is_static for x in op.operands):
         return "they have batch dimensions or sizes that are known at run time only"
-    contracted = extent(op.operands[0], numbers.lhs_contracting_dimensions)
+    contracted = extent(op.operands[0], contracted_dimensions(op)[0])
     if contracted % kind.block or not contracted:
         return f"what they contract is no multiple of {kind.block}"
     return None

@@ -12,8 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from scalify_hlo.analysis.calls import terminator, walk
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.analysis.calls import hands_on, walk
+from scalify_hlo.analysis.products import contracted_dimensions
+from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import NAME, argument_names, attributes_of
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.module.block_numbers import in_blocks
@@ -175,8 +176,7 @@ def _products(value: ir.Value, products: Collection[ir.Value]) -> list[ir.Value]
 
 def _blocked(product: ir.Operation, side: int) -> int:
     """The dimension of an operand whose neighbours are neighbours in what a product contracts."""
-    numbers = stablehlo.DotDimensionNumbers(product.attributes["dot_dimension_numbers"])
-    return (numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)[side][-1]
+    return contracted_dimensions(product)[side][-1]
 
 
 # --- loops ----------------------------------------------------------------------------------------------------------
@@ -185,9 +185,7 @@ def _blocked(product: ir.Operation, side: int) -> int:
 def _carried(loop: ir.Operation, i: int) -> list[ir.Value]:
     """The forms of what a loop carries unchanged: in its condition, its body, and behind it; none if it changes."""
     condition, body = (region.blocks[0] for region in loop.regions)
-    if terminator(body).operands[i] != body.arguments[i]:
-        return []
-    return [condition.arguments[i], body.arguments[i], loop.results[i]]
+    return [condition.arguments[i], body.arguments[i], loop.results[i]] if hands_on(loop, i) else []
 
 
 def _is_carried_on(value: ir.Value, leaving: ir.Operation, i: int) -> bool:

@@ -16,7 +16,7 @@ Numbers that the condition reads stay apart: how often a loop runs is told by th
 import dataclasses
 from typing import ClassVar
 
-from scalify_hlo.analysis.calls import defining_op, terminator, walk
+from scalify_hlo.analysis.calls import defining_op, hands_on, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.packed_scales import elements_of, is_packable, place_in_vector, vector_of
 from scalify_hlo.errors import Diagnostic
@@ -157,7 +157,7 @@ def _capture(loop: ir.Operation) -> None:
     last = terminator(body)
     for i, operand in enumerate(loop.operands):
         op = defining_op(operand)
-        if last.operands[i] == body.arguments[i] and op is not None and _is_element(op):
+        if op is not None and _is_element(op) and hands_on(loop, i):
             for block in (condition, body):
                 argument = block.arguments[i]
                 for use in list(argument.uses):

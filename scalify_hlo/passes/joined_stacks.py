@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from scalify_hlo.analysis.calls import defining_op, terminator
+from scalify_hlo.analysis.calls import defining_op, hands_on, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.function_types import replace_terminator
 from scalify_hlo.passes import emission as emit
@@ -111,10 +111,8 @@ def _carried_as_it_is(stack: ir.Value) -> Iterator[tuple[ir.Operation, int]]:
     """Loops, and where each carries a stack that it does not change."""
     for use in stack.uses:
         op = use.owner.operation
-        if op.name == _LOOP:
-            body = op.regions[1].blocks[0]
-            if terminator(body).operands[use.operand_number] == body.arguments[use.operand_number]:
-                yield op, use.operand_number
+        if op.name == _LOOP and hands_on(op, use.operand_number):
+            yield op, use.operand_number
 
 
 def _read_column(joined: ir.Value, column: int, stack: ir.Value) -> None:

@@ -10,6 +10,7 @@ launched in each iteration. They are written as FP8 products read them, along th
 from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import defining_op, terminator
+from scalify_hlo.analysis.products import contracted_dimensions, is_batched
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
@@ -92,11 +93,10 @@ def _loop(block: ir.Block) -> ir.Operation | None:
 # x w = x (w^T)^T
 def _turned(op: ir.Operation, index: int, hoisted: _Hoisting) -> None:
     """Transpose a matrix, before the loop, whose first dimension a product sums over."""
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    contracted = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
+    contracted = list(contracted_dimensions(op))
     value = op.operands[index]
     info = tensor_info(value.type)
-    if info.rank != 2 or contracted[index] != [0] or numbers.lhs_batching_dimensions:
+    if info.rank != 2 or contracted[index] != [0] or is_batched(op):
         return
     if value not in hoisted.turned:
         made = defining_op(value)

@@ -8,7 +8,7 @@ behind other movements, in loops that carry it unchanged, or of what a loop has 
 
 import dataclasses
 
-from scalify_hlo.analysis.calls import terminator, walk
+from scalify_hlo.analysis.calls import hands_on, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.manual import MANUAL
@@ -70,7 +70,7 @@ def _way(value: ir.Value) -> _Way | None:
                 way.values.append(op.results[0])
             elif op.name == _WHILE:
                 body = op.regions[1].blocks[0]
-                if terminator(body).operands[i] != body.arguments[i]:
+                if not hands_on(op, i):
                     return None
                 passed.add((terminator(body), i))
                 way.values += [op.regions[0].blocks[0].arguments[i], body.arguments[i], op.results[i]]

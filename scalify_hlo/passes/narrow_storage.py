@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, terminator
+from scalify_hlo.analysis.calls import CallGraph, callee_name, hands_on, terminator
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.module.function_types import retype
@@ -104,13 +104,12 @@ class NarrowStorage:
 
     def _through_loop(self, loop: ir.Operation, i: int, value: ir.Value, wide: str, factor: Array | None) -> bool:
         condition, body = (region.blocks[0] for region in loop.regions)
-        last = terminator(body)
-        if last.operands[i] != body.arguments[i]:
+        if not hands_on(loop, i):
             return False
         for own in (condition.arguments[i], body.arguments[i], loop.results[i]):
             own.set_type(value.type)
         self._push(condition.arguments[i], wide, factor)
-        self._push(body.arguments[i], wide, factor, (last, i))
+        self._push(body.arguments[i], wide, factor, (terminator(body), i))
         self._push(loop.results[i], wide, factor)
         return True
 

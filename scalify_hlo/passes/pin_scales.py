@@ -27,6 +27,7 @@ from scalify_hlo.engine.signature import move_aliases, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.scales_file import ScalesFile, read_scales, split_scales
+from scalify_hlo.module.identity import composite_name
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
@@ -90,8 +91,8 @@ def pin_scales(module: ir.Module, scales: ScalesFile, where: str = "scales") -> 
 
 def _drop_markers(module: ir.Module) -> None:
     """Take what has no scale for data at a scale of 1, where a pass has asked for both."""
-    for op in list(walk(module.operation)):
-        if op.name == "stablehlo.composite" and ir.StringAttr(op.attributes["name"]).value == _BOTH:
+    for op in walk(module.operation):
+        if composite_name(op) == _BOTH:
             op.results[0].replace_all_uses_with(op.operands[0])
             with ir.InsertionPoint(op), op.location:
                 op.results[1].replace_all_uses_with(emit.splat(op.results[1].type, 1.0))

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from scalify_hlo.analysis.channels import channel_dimensions
+from scalify_hlo.analysis.products import contracted_dimensions, is_batched
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.engine.selection import TRANSPOSED, argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import public_function
@@ -128,10 +129,9 @@ def turn_argument(argument: ir.BlockArgument) -> bool:
     for reader, side in readers:
         if reader.name != "stablehlo.dot_general" or reader.operands[0] == reader.operands[1]:
             return False
-        numbers = stablehlo.DotDimensionNumbers(reader.attributes["dot_dimension_numbers"])
-        contracting = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
+        contracting = list(contracted_dimensions(reader))
         narrow = all(tensor_info(operand.type).element.startswith("f8") for operand in reader.operands)
-        if not narrow or contracting[side] != [0] or numbers.lhs_batching_dimensions:
+        if not narrow or contracting[side] != [0] or is_batched(reader):
             return False
         contracting[side] = [1]
         turned.append((reader, stablehlo.DotDimensionNumbers.get([], [], *contracting)))

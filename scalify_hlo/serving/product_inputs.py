@@ -18,6 +18,7 @@ from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.module.carriers import carries
 from scalify_hlo.module.function_types import replace_terminator, retype
+from scalify_hlo.module.identity import composite_name
 from scalify_hlo.passes.block_dots import COMPOSITE
 from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.serving.compensation import Readings
@@ -117,7 +118,7 @@ def _side(op: ir.Operation, k: int, places: Array) -> _Side | None:
     if op.name == "stablehlo.convolution":
         patches = Patches(op)
         return _Side(patches.kernel(places), (op.operands[0],), patches.rows) if k == 1 and patches.is_plain else None
-    if op.name == "stablehlo.composite" and ir.StringAttr(op.attributes["name"]).value == COMPOSITE:
+    if composite_name(op) == COMPOSITE:
         # Operands are x [rows, contracted], y [rows, contracted], and the scales of both in the same order.
         return _Side(places.T[None], (op.operands[1 - k], op.operands[3 - k]), _blocks) if k < 2 else None
     if op.name != "stablehlo.dot_general":

@@ -16,8 +16,8 @@ import numpy as np
 
 from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.analysis.origins import Origins
-from scalify_hlo.analysis.products import MatrixProduct
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.analysis.products import MatrixProduct, contracted_dimensions
+from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import argument_names, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.execution.element_types import Array
@@ -126,7 +126,7 @@ def add_switches(
     done: dict[tuple[ir.Value, int, tuple[int, ...]], ir.Value] = {}
     for op, side, i, own in found:
         value = op.operands[side]
-        contracted = _contracted(op, side) if own is not None else ()
+        contracted = tuple(contracted_dimensions(op)[side]) if own is not None else ()
         key = (value, unit_of[i], contracted)
         if key not in done:
             ip, location = after(value)
@@ -171,11 +171,6 @@ def _switch(switches: ir.Value, k: int) -> ir.Value:
               (("start_indices", k), ("limit_indices", k + 1), ("strides", 1))}  # fmt: skip
     one = emit.op("slice", emit.tensor_type((1,), "i1"), switches, **bounds)
     return emit.op("reshape", emit.tensor_type((), "i1"), one)
-
-
-def _contracted(op: ir.Operation, side: int) -> tuple[int, ...]:
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    return tuple((numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)[side])
 
 
 def _rounded(
