@@ -10,12 +10,13 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.traits import CARRYING
 from scalify_hlo.rules.oprewrite import OpRewrite
-from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.shapes import to_rank_0
 from scalify_hlo.scale import ONE
+from scalify_hlo.size.laws.contractions import solved
 from scalify_hlo.size.moments import Moments
 
 from .custom_calls import custom_call
+from .linear_algebra import solve
 from .multiplicative import take_root
 
 _UNIT_DIAGONAL = ord("U")  # LAPACK's letter
@@ -26,18 +27,13 @@ def _kinds(*names: str) -> list[str]:
     return [f"lapack_{kind}{name}_ffi" for kind in "sd" for name in names]
 
 
-# (s A)^-1 (t B) = (t/s) A^-1 B; of a diagonal that counts as ones, A^-1 (t B) = t A^-1 B
+# (s A)^-1 (t B) = (t/s) A^-1 B
 @custom_call(*_kinds("trsm"))
 def triangular_solve(r: OpRewrite) -> None:
     a, b = (to_rank_0(r.rewriter, r.scaled(i)) for i in (0, 1))
-    r.set_operand(1, b.data)
     options = ir.DictAttr(r.op.attributes["mhlo.backend_config"])
-    if ir.IntegerAttr(options["diag"]).value == _UNIT_DIAGONAL:
-        r.set_operand(0, unscaled(r.rewriter, a))
-        return r.result(b.scale, b.moments, indifferent=b.indifferent)
-    r.set_operand(0, a.data)
-    moments = Moments(b.moments.rms / (a.moments.rms or 1.0))
-    return r.result(b.scale / a.scale, moments, indifferent=b.indifferent)
+    moments = solved(a.moments, b.moments)
+    solve(r, a, b, moments, unit_diagonal=ir.IntegerAttr(options["diag"]).value == _UNIT_DIAGONAL)
 
 
 # chol(2^(2m+r) A) = 2^m chol(2^r A)

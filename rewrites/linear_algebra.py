@@ -6,6 +6,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import Scale
 from scalify_hlo.size.moments import Moments
 from scalify_hlo.types import tensor_info
@@ -41,10 +42,16 @@ def _mixed_by_solving(r: OpRewrite, index: int) -> list[int]:
       mixes=_mixed_by_solving)  # fmt: skip
 def triangular_solve(r: OpRewrite) -> None:
     a, b = r.scaled(0), r.scaled(1)
+    solve(r, a, b, r.expected(a, b), unit_diagonal=ir.BoolAttr(r.op.attributes["unit_diagonal"]).value)
+
+
+# A^-1 (t B) = t A^-1 B where the diagonal of A counts as ones
+def solve(r: OpRewrite, a: ScaledValue, b: ScaledValue, moments: Moments, *, unit_diagonal: bool) -> None:
+    """Solve by operand 0 for operand 1, given their scaled forms. moments: of the result, unless the diagonal is 1."""
     r.set_operand(1, b.data)
-    if not ir.BoolAttr(r.op.attributes["unit_diagonal"]).value:
+    if not unit_diagonal:
         r.set_operand(0, a.data)
-        return r.result(b.scale / a.scale, r.expected(a, b), indifferent=b.indifferent)
+        return r.result(b.scale / a.scale, moments, indifferent=b.indifferent)
     matrix = unscaled(r.rewriter, a)
     element = tensor_info(matrix.type).element
     if element == r.result_info().element:

@@ -77,4 +77,9 @@ def cholesky(v: View) -> Size:
 # a^-1 b, a's diagonal as large as a
 @law("triangular_solve")
 def solve(v: View) -> Size:
-    return Size(product((v.x**-1).factors, v.y.factors), Moments(v.y.moments.rms / (v.x.moments.rms or 1.0)))
+    return Size(product((v.x**-1).factors, v.y.factors), solved(v.x.moments, v.y.moments))
+
+
+def solved(a: Moments, b: Moments) -> Moments:
+    """Moments of a^-1 b, those of whose sizes are 1."""
+    return Moments(b.rms / (a.rms or 1.0))
