@@ -32,6 +32,8 @@ from scalify_hlo.passes.precision_pipeline import precision_pipeline
 
 ZOO = pathlib.Path(__file__).resolve().parents[2] / "shared" / "zoo" / "public"
 OUT = RESULTS / "gpu_cost.json"
+# Training steps of the zoo that the table has.
+OF_ZOO = 10
 # Depths: what two layers cost says little of six.
 LAYERS = {"gpt2": (2, 6), "llama": (2, 6), "resnet": (4,), "lstm": (1,), "vit": (2, 6)}
 PRESETS = ("f32", "bf16", "fp16", "fp8")
@@ -48,7 +50,7 @@ def model_text(model: Model) -> str:
     return jax.export.export(step)(initial_state(model.parameters), model.batch, np.float32(1e-3)).mlir_module()
 
 
-def programs(zoo: pathlib.Path = ZOO, most: int | None = 10) -> Iterator[tuple[str, Callable[[], str]]]:
+def programs(zoo: pathlib.Path = ZOO, most: int | None = OF_ZOO) -> Iterator[tuple[str, Callable[[], str]]]:
     """Names of training steps, and what gives their text. most: of the zoo's, None for all."""
     for name, depths in LAYERS.items():
         for layers in depths:
@@ -134,7 +136,7 @@ def main(
     earlier = None if fresh else read_json(out)
     rows = earlier["rows"] if earlier and earlier["target"] == target else {}
     chosen = presets.split(",")
-    for name, text_of in programs(zoo, None if all_zoo else 10):
+    for name, text_of in programs(zoo, None if all_zoo else OF_ZOO):
         if only not in name:
             continue
         found = rows.setdefault(name, {})

@@ -19,6 +19,8 @@ from scalify_hlo.execution.modules import to_bytecode
 from scalify_hlo.execution.promote import promote_array, promote_to_f64
 from scalify_hlo.execution.signature import Signature, TensorSpec, entry_signature, pair_arguments, pair_results
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.pipeline import Pipeline
+from scalify_hlo.passes.precision_pipeline import Precision, precision_pipeline
 from scalify_hlo.rewrite import rewrite_module
 
 # Exponents of the arguments' scales, repeated over the float arguments: none, unlike ones, and the other way round.
@@ -51,6 +53,15 @@ def _context() -> ir.Context:
 def parse(text: str) -> ir.Module:
     """A module in a context that the tests share: to make one takes longer than to rewrite a small program."""
     return ir.Module.parse(text, context=_context())
+
+
+def by_passes(text: str, precision: Precision | None, *dropped: type) -> ir.Module:
+    """A program rewritten by all passes of a precision but some."""
+    module = parse(text)
+    elements = precision_pipeline(precision).elements
+    Pipeline(tuple(each for each in elements if not isinstance(each, dropped))).run(module, [])
+    assert module.operation.verify()
+    return module
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,10 +18,11 @@ from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.joined_carries import JoinCarried
-from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.passes.samples import Samples
+from scalify_hlo.precision import Preset
 from tests.aot.extra import needs_compiler
+from tests.support import by_passes
 from tests.test_packed_scales import APART, momentum_step, training_step
 
 Step = Callable[[Any, Any], Any]
@@ -173,16 +174,12 @@ def _stream(w: Any, x: Any) -> jax.Array:
     return jnp.mean(h**2)
 
 
-def stream_cost(width: int, precision: str | None, drop: type | None = None) -> tuple[int, int]:
+def stream_cost(width: int, precision: Preset | None, *dropped: type) -> tuple[int, int]:
     """Kernels and bytes of a step of a network of four blocks, without one of the passes."""
     w = [np.zeros((width, width), np.float32)] * 5
     exported = jax.export.export(jax.jit(_momentum(_stream)))((w, w), np.zeros((64, width), np.float32))
-    with make_context():
-        module = ir.Module.parse(exported.mlir_module())
-        elements = precision_pipeline(precision).elements
-        Pipeline(tuple(each for each in elements if type(each) is not drop)).run(module, [])
-        cost = measure_cost(module, "h200").cost
-        return cost.kernels, cost.bytes_accessed
+    cost = measure_cost(by_passes(exported.mlir_module(), precision, *dropped), "h200").cost
+    return cost.kernels, cost.bytes_accessed
 
 
 @needs_compiler
@@ -200,7 +197,7 @@ def test_a_parameter_is_measured_without_another_pass_over_it() -> None:
     assert [stream_cost(128, "fp8"), stream_cost(128, "fp8", Samples)] == [(56, 3451092), (56, 3791084)]
 
 
-def loop_cost(drop: type | None = None) -> tuple[int, int]:
+def loop_cost(*dropped: type) -> tuple[int, int]:
     """Kernels, and scalar kernels and copies, of the gradients of three batches, summed in a loop, in FP8."""
     w = [np.zeros((64, 64), np.float32)] * 4
 
@@ -212,11 +209,7 @@ def loop_cost(drop: type | None = None) -> tuple[int, int]:
         return [a - 0.125 * b for a, b in zip(w, gradients, strict=True)]
 
     exported = jax.export.export(jax.jit(step))(w, np.zeros((3, 64, 64), np.float32))
-    with make_context():
-        module = ir.Module.parse(exported.mlir_module())
-        elements = precision_pipeline("fp8").elements
-        Pipeline(tuple(each for each in elements if type(each) is not drop)).run(module, [])
-        return counts(measure_cost(module, "h200").cost)
+    return counts(measure_cost(by_passes(exported.mlir_module(), "fp8", *dropped), "h200").cost)
 
 
 @needs_compiler

@@ -12,8 +12,8 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.passes.held_sums import HoldSums
 from scalify_hlo.passes.pipeline import Pipeline
-from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.passes.samples import Samples
+from tests.support import by_passes
 
 WIDTH = 16
 
@@ -34,11 +34,7 @@ def step(weights: list[jax.Array], x: jax.Array) -> tuple[list[jax.Array], jax.A
 def rewritten(precision: str | None, drop: tuple[type, ...] = (), layers: int = 3, width: int = WIDTH) -> str:
     weights = [np.zeros((width, width), np.float32)] * layers
     exported = jax.export.export(jax.jit(step))(weights, np.zeros((8, width), np.float32))
-    with make_context():
-        module = ir.Module.parse(exported.mlir_module())
-        elements = precision_pipeline(precision).elements
-        Pipeline(tuple(each for each in elements if not isinstance(each, drop))).run(module, [])
-        return str(module)
+    return str(by_passes(exported.mlir_module(), precision, *drop))
 
 
 def run(text: str, element: type[np.floating[Any]], layers: int = 3, width: int = WIDTH) -> list[Array]:

@@ -16,7 +16,8 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.passes.joined_carries import JoinCarried
 from scalify_hlo.passes.pipeline import Pipeline
-from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from scalify_hlo.precision import Preset
+from tests.support import by_passes
 
 lax: Any = jax.lax
 untyped: Any = jax
@@ -100,15 +101,10 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-def rewritten(name: str, precision: str | None, drop: type | None = None) -> str:
+def rewritten(name: str, precision: Preset | None, *dropped: type) -> str:
     w, xs = [np.zeros((16, 16), np.float32)] * 2, np.zeros((3, 4, 16), np.float32)
     exported = jax.export.export(jax.jit(PROGRAMS[name]))(w, xs)
-    with make_context():
-        module = ir.Module.parse(exported.mlir_module())
-        elements = precision_pipeline(precision).elements
-        Pipeline(tuple(each for each in elements if type(each) is not drop)).run(module, [])
-        assert module.operation.verify()
-        return str(module)
+    return str(by_passes(exported.mlir_module(), precision, *dropped))
 
 
 def run(text: str) -> list[Array]:

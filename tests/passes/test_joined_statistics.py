@@ -13,7 +13,8 @@ from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.xla import compile as compile_for_cpu
 from scalify_hlo.passes.joined_statistics import JoinStatistics
 from scalify_hlo.passes.pipeline import Pipeline
-from scalify_hlo.passes.precision_pipeline import precision_pipeline
+from scalify_hlo.precision import Preset
+from tests.support import by_passes
 
 optax: Any = pytest.importorskip("optax", reason="optax is not installed")
 optimiser = optax.adam(1e-2)
@@ -32,15 +33,10 @@ def step(w: Any, state: Any, x: Any) -> Any:
     return optax.apply_updates(w, updates), state, value
 
 
-def rewritten(precision: str, drop: type | None = None) -> str:
+def rewritten(precision: Preset, *dropped: type) -> str:
     w = [(np.zeros((16, 16), np.float32), np.zeros(16, np.float32))] * 3
     exported = jax.export.export(jax.jit(step))(w, optimiser.init(w), np.zeros((8, 16), np.float32))
-    with make_context():
-        module = ir.Module.parse(exported.mlir_module())
-        elements = precision_pipeline(precision).elements
-        Pipeline(tuple(each for each in elements if type(each) is not drop)).run(module, [])
-        assert module.operation.verify()
-        return str(module)
+    return str(by_passes(exported.mlir_module(), precision, *dropped))
 
 
 def statistics(text: str) -> list[int]:

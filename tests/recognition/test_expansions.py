@@ -17,6 +17,7 @@ from scalify_hlo.execution.signature import pair_arguments
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.recognition.expansions import find_expansions
+from tests.recognition.counting import count_found
 
 Function = Callable[[Any], Any]
 
@@ -54,9 +55,7 @@ def _text(function: Function, *shapes: Any, dtype: str = "float32") -> str:
 
 
 def _found(text: str) -> int:
-    module = as_module(text)
-    blocks = [function.regions[0].blocks[0] for function in module.body.operations]
-    return sum(len(find_expansions([op.operation for op in block.operations])) for block in blocks)
+    return count_found(find_expansions, text)
 
 
 @pytest.mark.parametrize("name", EXPANDED)

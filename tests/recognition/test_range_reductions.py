@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import scalify_hlo as sc
-from scalify_hlo.execution.modules import as_module
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.recognition.range_reductions import find_range_reductions
+from tests.recognition.counting import count_found
 
 Function = Callable[[Any], Any]
 
@@ -24,9 +24,7 @@ def _square(x: jax.Array) -> jax.Array:
 
 
 def _found(function: Function) -> int:
-    module = as_module(jax.jit(function).lower(np.zeros(4, np.float16)).as_text())
-    blocks = [each.regions[0].blocks[0] for each in module.body.operations]
-    return sum(len(find_range_reductions([op.operation for op in block.operations])) for block in blocks)
+    return count_found(find_range_reductions, jax.jit(function).lower(np.zeros(4, np.float16)).as_text())
 
 
 def _select(predicate: Function, far: float) -> Function:

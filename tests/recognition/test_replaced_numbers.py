@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 
 import scalify_hlo as sc
-from scalify_hlo.execution.modules import as_module
 from scalify_hlo.recognition.replaced_numbers import find_replaced_numbers
+from tests.recognition.counting import count_found
 
 select = jax.lax.select
 ZEROS, ONES = np.zeros(4, np.float16), np.ones(4, np.float16)
 
 
 def found(function: Callable[[Any], Any]) -> int:
-    module = as_module(jax.jit(function).lower(ZEROS).as_text())
-    blocks = [each.regions[0].blocks[0] for each in module.body.operations]
-    return sum(len(find_replaced_numbers([op.operation for op in block.operations])) for block in blocks)
+    return count_found(find_replaced_numbers, jax.jit(function).lower(ZEROS).as_text())
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,11 @@ from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.serving.calibration import Calibration
 from scalify_hlo.serving.comparison import compare
 from scalify_hlo.serving.exported import pin_exported
+from tests.serving.block_programs import ROWS, D, model, one_product
 from tests.training_programs import train_step_text
 
 RNG = np.random.default_rng(0)
-D, ROWS, LAYERS = 64, 16, 3
+LAYERS = 3
 
 
 def normal(*shape: int) -> Array:
@@ -35,11 +36,6 @@ PARAMS = {"a": normal(D, 2 * D), "b": normal(2 * D, D), "c": normal(D, D), "head
 # Tokens of very unlike sizes, and one element in 64 that is far above the others.
 X = np.asarray(RNG.standard_normal((ROWS, D)) * np.exp2(RNG.integers(-11, 5, (ROWS, 1))), np.float32)
 X[:, 5] *= 64
-
-
-def model(p: Any, x: jax.Array) -> jax.Array:
-    h = jax.nn.relu(x @ p["a"])
-    return jax.nn.relu(jax.nn.relu(h @ p["b"]) @ p["c"]) @ p["head"]
 
 
 def exported() -> str:
@@ -77,25 +73,9 @@ def test_tokens_of_unlike_sizes_keep_their_precision(tmp_path: pathlib.Path) -> 
     assert blocks.max() < 0.12
 
 
-ONE_PRODUCT = f"""
-!x = tensor<{ROWS}x{D}xf16>
-!narrow = tensor<{ROWS}x{D}xf8E4M3FN>
-!w = tensor<{D}x{D}xf8E4M3FN>
-!y = tensor<{ROWS}x{D}xf32>
-func.func @main(%x: !x, %w: !w) -> !y {{
-  %low = stablehlo.constant dense<-448.0> : tensor<f16>
-  %high = stablehlo.constant dense<448.0> : tensor<f16>
-  %c = stablehlo.clamp %low, %x, %high : (tensor<f16>, !x, tensor<f16>) -> !x
-  %n = stablehlo.convert %c : (!x) -> !narrow
-  %y = stablehlo.dot_general %n, %w, contracting_dims = [1] x [0] : (!narrow, !w) -> !y
-  return %y : !y
-}}
-"""
-
-
 def test_what_is_rounded_is_the_mx_format() -> None:
     """One product, beside the same arithmetic in NumPy: equal but for the order of the sum."""
-    product = ir.Module.parse(ONE_PRODUCT, context=make_context())
+    product = ir.Module.parse(one_product(), context=make_context())
     BlockDots().apply(product, [])
     x, narrow = X.astype(np.float16), normal(D, D).astype(ml_dtypes.float8_e4m3fn)
     x[0], x[1, 0] = 0, np.inf  # zeros, and a block that saturates

@@ -30,10 +30,10 @@ from scalify_hlo.serving.keep_wide import Switched
 from scalify_hlo.serving.packing import pack, unpack
 from scalify_hlo.serving.product_inputs import sampled_readings
 from scalify_hlo.serving.tensors import read_with_metadata, tensor_bytes
+from tests.serving.block_programs import ROWS, D, model, one_product
 from tests.training_programs import train_step_text
 
 RNG = np.random.default_rng(0)
-D, ROWS = 64, 16
 NAMES = ["p['a']", "p['b']", "p['c']", "p['head']"]
 
 
@@ -43,11 +43,6 @@ def normal(*shape: int) -> Array:
 
 PARAMS = {"a": normal(D, 2 * D), "b": normal(2 * D, D), "c": normal(D, D), "head": normal(D, D)}
 X = np.asarray(RNG.standard_normal((ROWS, D)), np.float32)
-
-
-def model(p: Any, x: jax.Array) -> jax.Array:
-    h = jax.nn.relu(x @ p["a"])
-    return jax.nn.relu(jax.nn.relu(h @ p["b"]) @ p["c"]) @ p["head"]
 
 
 def text_of(function: Callable[..., Any], *arguments: Any) -> str:
@@ -109,25 +104,12 @@ def test_scales_of_another_shape_are_refused() -> None:
             from_blocks(elements, wrong)
 
 
-ONE_PRODUCT = f"""
-!x = tensor<{ROWS}x{D}xf16>
-!narrow = tensor<{ROWS}x{D}xf8E4M3FN>
-!w = tensor<{D}x{D}xf8E4M3FN>
-!y = tensor<{ROWS}x{D}xf32>
-func.func @main(%x: !x, %w: !w {{scalify.name = "w", scalify.scale = 1.0 : f32, scalify.state = "weight"}}) -> !y {{
-  %low = stablehlo.constant dense<-448.0> : tensor<f16>
-  %high = stablehlo.constant dense<448.0> : tensor<f16>
-  %c = stablehlo.clamp %low, %x, %high : (tensor<f16>, !x, tensor<f16>) -> !x
-  %n = stablehlo.convert %c : (!x) -> !narrow
-  %y = stablehlo.dot_general %n, %w, contracting_dims = [1] x [0] : (!narrow, !w) -> !y
-  return %y : !y
-}}
-"""
+WEIGHT = '{scalify.name = "w", scalify.scale = 1.0 : f32, scalify.state = "weight"}'
 
 
 def test_what_is_rounded_is_the_format() -> None:
     """One product, beside the same arithmetic in NumPy: equal but for the order of the sum."""
-    product = ir.Module.parse(ONE_PRODUCT, context=make_context())
+    product = ir.Module.parse(one_product(WEIGHT), context=make_context())
     BlockDots(format="nvfp4").apply(product, [])
     x, w = X.astype(np.float16), normal(D, D)
     x[0], x[1, 0], x[2, 20] = 0, np.inf, 3000  # zeros, and blocks that saturate
