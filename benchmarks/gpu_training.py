@@ -4,10 +4,11 @@
     python -m benchmarks.gpu_training --model=llama --preset=1b    # blocks as wide as those of a 1B model
     python -m benchmarks.gpu_training --preset=tiny --no-products  # seconds on a CPU: that the script works
     python -m benchmarks.gpu_training --ahead=h200 --layers=2      # compiled ahead of time, nothing is run
+    python -m benchmarks.gpu_training --train=200 --text=FOLDER    # and trained on the words of FOLDER/*.txt
 
-For each row of `experiments.recipes`: time of a step (median), tokens per second, memory of the compiled program,
-kernels and FP8 GEMMs in the optimised HLO, and time to compile. Then products alone, one matrix size of the model in
-each type.
+For each row of `experiments.recipes`: time of a step whose loss is read before the next (median) and of one among many
+that are not waited for, tokens per second, memory of the compiled program, kernels and FP8 GEMMs in the optimised HLO,
+and time to compile. Then products alone, one matrix size of the model in each type.
 Needs nothing but jax, numpy and click. Writes a JSON with versions and device after each row. `--keep=DIR` leaves each
 row's optimised HLO there and a profile of three steps, which say where the time goes.
 
@@ -29,13 +30,15 @@ import numpy as np
 from scalify_hlo.tools.command_line import flags_of
 
 import scalify_hlo
+from benchmarks.gpu_words import Words, train, words_of
 from benchmarks.records import RESULTS, environment, write_json
 from experiments.layers import MixedLayers
-from experiments.models import ModelName, Size
+from experiments.models import ModelName, Size, initial_parameters
 from experiments.recipes import RECIPES, Recipe, first_state, train_step
 from scalify_hlo.aot.cost import measure_cost
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution.xla import count_cost
+from scalify_hlo.frontend.scaled_array import is_scaled
 
 # (size, sequences in a batch). 168m is the paper's model at its 32,768 tokens a step.
 PRESETS: dict[str, tuple[Size, int]] = {
@@ -51,10 +54,11 @@ ALL_ROWS = RECIPES | {
     "rewritten-f32": Recipe("f32, rewritten", scaled=True),
     "rewritten-bf16": Recipe("bf16 mixed precision, rewritten", MixedLayers, scaled=True),
     "bf16-products": Recipe("bf16 mixed precision, gradients of products in bf16", _BF16_PRODUCTS),
+    "packed-compiler-3": dataclasses.replace(RECIPES["compiler-3"], title="#3 FP8, all scales in one vector"),
 }
 ROWS = (
     "f32", "rewritten-f32", "bf16", "bf16-products", "rewritten-bf16", "compiler-1", "compiler-2", "compiler-3",
-    "compiler-4", "fp8-current",
+    "compiler-4", "packed-compiler-3", "fp8-current",
 )  # fmt: skip
 _FP8_CALL = "__cublas$lt$matmul$f8"
 
@@ -78,17 +82,23 @@ class Settings:
     steps: int = 20
     # Matrix products from cuBLASLt instead of Triton, on a GPU: only there do FP8 products with scales become GEMMs.
     cublas: bool = True
+    # XLA may keep f16 and bf16 values in f32 within a kernel, as it does by default.
+    excess_precision: bool = True
     # Precision of f32 products.
     f32_products: Literal["default", "highest"] = "default"
     # Time products alone, too.
     products: bool = True
+    # Steps of training on text, after those that are timed.
+    train: int = 0
+    # The folder of that text.
+    text: str = ""
     # A folder for optimised HLO and profiles; none if empty.
     keep: str = ""
 
 
 def compiler_options(settings: Settings) -> dict[str, Any]:
-    """XLA's options; f16 is rounded where the program says so."""
-    options: dict[str, Any] = {"xla_allow_excess_precision": False}
+    """XLA's options, JAX's own but for what the settings say."""
+    options: dict[str, Any] = {"xla_allow_excess_precision": settings.excess_precision}
     if settings.cublas and jax.default_backend() == "gpu":
         options["xla_gpu_enable_triton_gemm"] = False
     return options
@@ -104,14 +114,34 @@ def _step_of(settings: Settings, row: str) -> tuple[Any, Any, jax.Array, Any]:
     """One step of a row, to be compiled, and what it is called with: state, tokens, learning rate."""
     (size, batch), recipe = sizes(settings), ALL_ROWS[row]
     step: Any = train_step(settings.model, size, recipe)
-    if recipe.scaled:
-        step = scalify_hlo.scalify(step, precision=recipe.precision)
     generator = np.random.default_rng(0)
     tokens = jnp.asarray(generator.integers(0, size.vocabulary, (batch, size.context + 1)), jnp.int32)
     rate: Any = np.float32(1e-4)
-    rate = scalify_hlo.as_scaled_array(rate) if recipe.scaled else rate
-    jitted = jax.jit(step, donate_argnums=0, keep_unused=True)
-    return jitted, first_state(settings.model, size, recipe, 0), tokens, rate
+    state = first_state(settings.model, size, recipe, 0)
+    if row.startswith("packed-"):
+        step, state, rate = _packed(settings, step, recipe.precision, state, tokens, rate)
+    elif recipe.scaled:
+        step, rate = scalify_hlo.scalify(step, precision=recipe.precision), scalify_hlo.as_scaled_array(rate)
+    return jax.jit(step, donate_argnums=0, keep_unused=True), state, tokens, rate
+
+
+def _packed(settings: Settings, step: Any, precision: Any, state: Any, tokens: Any, rate: Any) -> tuple[Any, Any, Any]:
+    """The step exported, rewritten and packed; the state and all scales; the rate's data."""
+    platform = "cuda" if settings.ahead or jax.default_backend() == "gpu" else "cpu"
+    plain = jax.tree.map(_plain, state, is_leaf=is_scaled)
+    exported = jax.export.export(jax.jit(step), platforms=[platform])(plain, tokens, rate)
+    packed = scalify_hlo.pack_exported(scalify_hlo.scalify_exported(exported, precision=precision))
+    (state, _, rate), scales = scalify_hlo.pack_scales((state, tokens, scalify_hlo.as_scaled_array(rate)))
+
+    def call(state: Any, tokens: jax.Array, rate: Any) -> Any:
+        (new, loss), scales = packed.call(state[0], tokens, rate, state[1])
+        return (new, scales), loss
+
+    return call, (state, scales), rate
+
+
+def _plain(leaf: Any) -> Any:
+    return jax.ShapeDtypeStruct(leaf.shape, np.float32 if is_scaled(leaf) else leaf.dtype)
 
 
 def estimate_row(settings: Settings, row: str) -> dict[str, float]:
@@ -130,11 +160,11 @@ def estimate_row(settings: Settings, row: str) -> dict[str, float]:
     }
 
 
-def measure_row(settings: Settings, row: str) -> dict[str, Any]:
-    """One row of the table."""
+def measure_row(settings: Settings, row: str, words: Words | None) -> dict[str, Any]:
+    """One row of the table. words: to train on, after the steps that are timed."""
     size, batch = sizes(settings)
     step, state, tokens, rate = _step_of(settings, row)
-    parameters = sum(leaf.size for leaf in jax.tree.leaves(state["parameters"]) if leaf.ndim)
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(initial_parameters(settings.model, size, 0)))
     start = time.perf_counter()
     lowered = step.lower(state, tokens, rate)
     traced = time.perf_counter()
@@ -149,6 +179,11 @@ def measure_row(settings: Settings, row: str) -> dict[str, Any]:
         losses.append(float(np.asarray(loss)))
         if i >= 2:
             seconds.append(time.perf_counter() - begin)
+    begin = time.perf_counter()
+    for _ in range(settings.steps):
+        state, loss = compiled(state, tokens, rate)
+    jax.block_until_ready((state, loss))
+    unread = (time.perf_counter() - begin) / settings.steps
     text = compiled.as_text()
     if settings.keep:
         folder = pathlib.Path(settings.keep) / row
@@ -163,6 +198,7 @@ def measure_row(settings: Settings, row: str) -> dict[str, Any]:
     return {
         "step_seconds": median,
         "fastest_step_seconds": min(seconds),
+        "unread_step_seconds": unread,
         "tokens_per_second": batch * size.context / median,
         "parameters": parameters,
         "memory": _memory(compiled),
@@ -173,7 +209,13 @@ def measure_row(settings: Settings, row: str) -> dict[str, Any]:
         "trace_and_rewrite_seconds": traced - start,
         "compile_seconds": done - traced,
         "losses": losses,
-    }
+    } | ({} if words is None or row.startswith("packed-") else {"training": _trained(settings, row, compiled, words)})
+
+
+def _trained(settings: Settings, row: str, compiled: Any, words: Words) -> dict[str, Any]:
+    (size, batch), recipe = sizes(settings), ALL_ROWS[row]
+    state = first_state(settings.model, size, recipe, 0)
+    return train(settings.model, size, compiled, state, words, settings.train, batch, recipe.scaled)
 
 
 def _memory(compiled: Any) -> dict[str, int]:
@@ -236,14 +278,15 @@ def estimates(record: dict[str, Any]) -> str:
 def table(record: dict[str, Any]) -> str:
     """The rows, and the products, as Markdown."""
     lines = [
-        "| row | step, ms | tokens/s | against f32 | temporary memory, MiB | state, MiB | kernels | FP8 GEMMs | loss |",
-        "|:-|-:|-:|-:|-:|-:|-:|-:|-:|",
+        "| row | step, ms | unread | tokens/s | against f32 | temp, MiB | state, MiB | kernels | FP8 GEMMs | loss |",
+        "|:-|-:|-:|-:|-:|-:|-:|-:|-:|-:|",
     ]
     base = record["rows"].get("f32", {}).get("step_seconds")
     for row, found in record["rows"].items():
         speedup = f"{base / found['step_seconds']:.2f}x" if base else "-"
         cells = [
-            ALL_ROWS[row].title, f"{1e3 * found['step_seconds']:.2f}", f"{found['tokens_per_second']:,.0f}", speedup,
+            ALL_ROWS[row].title, f"{1e3 * found['step_seconds']:.2f}", f"{1e3 * found['unread_step_seconds']:.2f}",
+            f"{found['tokens_per_second']:,.0f}", speedup,
             f"{found['memory']['temp'] / 2**20:.0f}", f"{found['state_bytes'] / 2**20:.0f}", str(found["kernels"]),
             str(found["fp8_gemms"]), f"{found['losses'][-1]:.3f}",
         ]  # fmt: skip
@@ -272,11 +315,14 @@ def main(settings: Settings, out: pathlib.Path | None) -> None:
         "environment": environment() | {"device": device.device_kind, "platform": device.platform},
         "rows": {},
     }
+    size, _ = sizes(settings)
+    words = words_of(pathlib.Path(settings.text), size.vocabulary) if settings.train else None
     with jax.default_matmul_precision("highest" if settings.f32_products == "highest" else "default"):
         for row in settings.rows:
             click.echo(f"{row} ...", err=True)
             try:
-                record["rows"][row] = (estimate_row if settings.ahead else measure_row)(settings, row)
+                found = estimate_row(settings, row) if settings.ahead else measure_row(settings, row, words)
+                record["rows"][row] = found
             except jax.errors.JaxRuntimeError as error:
                 if "RESOURCE_EXHAUSTED" not in str(error):  # out of memory: the other rows may fit
                     raise

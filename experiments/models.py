@@ -6,6 +6,7 @@ Shapes: B sequences, T positions, V vocabulary entries, D width, H heads (G for 
 """
 
 import dataclasses
+import functools
 import math
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ class Size:
     vocabulary: int = 256
 
 
+@functools.lru_cache(maxsize=1)  # large models take seconds; nobody writes into what is returned
 def initial_parameters(model: ModelName, size: Size, seed: int) -> Tree:
     """f32 arrays: weights of deviation 0.02, less where they write to the residual stream; gains 1, biases 0."""
     generator = np.random.default_rng(seed)

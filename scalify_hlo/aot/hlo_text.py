@@ -26,6 +26,8 @@ _FREE = frozenset(
     {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "partition-id", "replica-id"}
 )
 _CONTROL = frozenset({"while", "conditional", "call"})
+# What changes a part of its first operand, in the same buffer, and which operand has that part.
+_IN_PLACE = {"dynamic-update-slice": 1, "scatter": 2}
 # Elements of the result are computed from those of the operands at the same place.
 _ELEMENTWISE = frozenset(
     {"abs", "add", "and", "clamp", "compare", "convert", "divide", "erf", "exponential", "exponential-minus-one", "log",
@@ -186,15 +188,20 @@ def _updated(instruction: Instruction, body: dict[str, Instruction]) -> Instruct
     """The in-place update that a result is, perhaps seen as another shape."""
     while instruction.opcode in ("bitcast", "copy") and instruction.operands and instruction.operands[0] in body:
         instruction = body[instruction.operands[0]]
-    return instruction if instruction.opcode == "dynamic-update-slice" else None
+    return instruction if instruction.opcode in _IN_PLACE else None
 
 
 def _not_written(result: Instruction, body: dict[str, Instruction]) -> int:
     """Bytes of a result that stay as they are, where it is a buffer updated in place."""
     update = _updated(result, body)
-    if update is None or len(update.operands) < 2 or update.operands[1] not in body:
-        return 0
-    return result.size_in_bytes - body[update.operands[1]].size_in_bytes
+    return 0 if update is None else max(result.size_in_bytes - _changed(update, body, result.size_in_bytes), 0)
+
+
+def _changed(update: Instruction, body: dict[str, Instruction], whole: int) -> int:
+    """Bytes of a buffer of some size that an update in place writes."""
+    place = _IN_PLACE[update.opcode]
+    is_one = len(update.operands) > place and (update.opcode != "scatter" or len(update.operands) == 3)
+    return body[update.operands[place]].size_in_bytes if is_one and update.operands[place] in body else whole
 
 
 def _read(name: str, size: int, body: dict[str, Instruction], known: dict[str, int] | None = None) -> int:
@@ -219,8 +226,10 @@ def _read_by_readers(name: str, size: int, body: dict[str, Instruction], known: 
         elif reader.opcode in _ELEMENTWISE and _elements(reader) == _elements(body.get(name)):
             whole = reader.size_in_bytes
             total += size * _read(reader.name, whole, body, known) // max(whole, 1)
-        elif not (reader.opcode == "dynamic-update-slice" and name not in reader.operands[1:]):
+        elif reader.opcode not in _IN_PLACE or name in reader.operands[1:]:
             return size
+        elif reader.opcode == "scatter":  # what is added to is read
+            total += _changed(reader, body, size)
     return min(total, size) if readers else size
 
 

@@ -103,14 +103,14 @@ def rewritten_module(
     known = known or Known((False,) * len(interface.inputs), ())
     module = _module_of(ctx, jaxpr, effects, interface, shapes, known.everywhere)
     rewrite(module, options, interface)
+    on_cpu = tuple(ctx.module_context.platforms) == ("cpu",)
     if devices_of(ctx) > 1:
         sum_parts(module, interface, known.shardings)
-    if tuple(ctx.module_context.platforms) == ("cpu",):
+    else:
+        _run_last(module, interface.precision, products=not on_cpu)
+    if on_cpu:
         WidenDots().apply(module, [])
         CPUScales(calls=devices_of(ctx) == 1).apply(module, [])
-    elif devices_of(ctx) == 1:
-        FP8Results().apply(module, [])
-        NarrowResults().apply(module, [])
     return module
 
 
@@ -121,8 +121,6 @@ def devices_of(ctx: Any) -> int:
 
 def sum_parts(module: Any, interface: Interface, shardings: Sequence[Any]) -> None:
     """Run the passes for partitioned modules on a rewritten one. shardings: of its last arguments, None: not known."""
-    from scalify_hlo.passes.precision_pipeline import passes_for_devices
-
     main = public_function(module)
     arguments = main.regions[0].blocks[0].arguments
     first = len(arguments) - len(shardings)
@@ -136,14 +134,21 @@ def sum_parts(module: Any, interface: Interface, shardings: Sequence[Any]) -> No
             for own, sharding in zip(attributes, known, strict=True)
         ]
     )  # fmt: skip
-    told: list[Diagnostic] = []
-    for each in passes_for_devices(interface.precision):
-        if not isinstance(each, FP8Results | NarrowResults):  # the module does not say that it is partitioned
-            each.apply(module, told)
+    _run_last(module, interface.precision, products=False)  # the module does not say that it is partitioned
     if given is None:
         del main.attributes["arg_attrs"]
     else:
         main.attributes["arg_attrs"] = ir.ArrayAttr.get(given)
+
+
+def _run_last(module: Any, precision: PrecisionPolicy | None, products: bool) -> None:
+    """Run the passes that an exported module ends with. products: those too that have products give narrow results."""
+    from scalify_hlo.passes.precision_pipeline import passes_for_devices
+
+    told: list[Diagnostic] = []
+    for each in passes_for_devices(precision):
+        if products or not isinstance(each, FP8Results | NarrowResults):
+            each.apply(module, told)
     for remark in told:
         _log.info("%s", remark)
 

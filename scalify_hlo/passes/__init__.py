@@ -24,6 +24,7 @@ from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.samples import Samples
 from scalify_hlo.passes.scalify import Scalify
+from scalify_hlo.passes.select_scatters import SelectScatters
 from scalify_hlo.passes.size import Sizes
 from scalify_hlo.passes.state_rescale import StateRescale
 from scalify_hlo.passes.store_weights import StoreWeights
@@ -53,6 +54,7 @@ __all__ = [
     "PinScales",
     "Samples",
     "Scalify",
+    "SelectScatters",
     "Sizes",
     "StateRescale",
     "StoreWeights",
@@ -77,6 +79,7 @@ PASSES: dict[str, type[Pass]] = {
         BlockDots,
         FP8Results,
         NarrowResults,
+        SelectScatters,
         Samples,
         HoldSums,
         JoinCarried,

@@ -27,6 +27,7 @@ from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.samples import Samples
 from scalify_hlo.passes.scalify import Scalify
+from scalify_hlo.passes.select_scatters import SelectScatters
 from scalify_hlo.passes.state_rescale import StateRescale
 from scalify_hlo.passes.store_weights import StoreWeights
 from scalify_hlo.precision import PRESETS, PrecisionPolicy, Preset, policy
@@ -84,7 +85,7 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
     """The passes to run after all others, which depend on whether the module is partitioned over devices."""
     chosen = None if precision is None else parse_precision(precision)
     if chosen is None:
-        return (NarrowGathers(), PartialSums(), Samples(), HoldSums(), JoinCarried())
+        return (NarrowGathers(), PartialSums(), SelectScatters(), Samples(), HoldSums(), JoinCarried())
     sums = chosen.reductions or chosen.compute
     gradients = "" if sums == "f32" else sums
     gathers = chosen.gathers or chosen.compute
@@ -94,12 +95,13 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
     )
     narrow = (NarrowResults(),) if chosen.compute == "f16" else ()
     if not chosen.fp8_products:
-        return (*passes, *narrow, Samples(), JoinStatistics(), HoldSums(), JoinCarried())
+        return (*passes, *narrow, SelectScatters(), Samples(), JoinStatistics(), HoldSums(), JoinCarried())
     return (
         *passes,
         *((BlockDots(format=chosen.blocks, target=chosen.target),) if chosen.blocks else ()),
         FP8Results(),
         *narrow,
+        SelectScatters(),
         Samples(),
         JoinStatistics(),
         HoldSums(),

@@ -79,3 +79,23 @@ ENTRY %main (a: f32[8,4], t: f32[]) -> f16[2,4] {
 }
 """
     assert [size for _, _, size in parse(text).kernels()] == [2 * 4 * 4 + 4 + 2 * 4 * 2]
+
+
+def test_a_scatter_changes_rows_of_the_buffer_that_it_adds_to() -> None:
+    text = """HloModule m
+
+%fused (p: f32[64,8], i: s32[3,1], u: f32[3,8]) -> f32[64,8] {
+  %p = f32[64,8]{1,0} parameter(0)
+  %i = s32[3,1]{1,0} parameter(1)
+  %u = f32[3,8]{1,0} parameter(2)
+  ROOT %s = f32[64,8]{1,0} scatter(%p, %i, %u), update_window_dims={1}, to_apply=%add
+}
+
+ENTRY %main (a: f32[64,8], t: s32[3,1], v: f32[3,8]) -> f32[64,8] {
+  %a = f32[64,8]{1,0} parameter(0)
+  %t = s32[3,1]{1,0} parameter(1)
+  %v = f32[3,8]{1,0} parameter(2)
+  ROOT %f = f32[64,8]{1,0} fusion(%a, %t, %v), kind=kInput, calls=%fused
+}
+"""
+    assert [size for _, _, size in parse(text).kernels()] == [3 * 8 * 4 * 3 + 3 * 4]
