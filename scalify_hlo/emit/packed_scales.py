@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, splat, splat_number
+from scalify_hlo.module.constants import constant_behind, number_behind, splat, splat_number
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
@@ -142,6 +142,16 @@ def numbers_of_vector(barrier: ir.Operation) -> list[ir.Value]:
     return [] if joined is None or joined.name != "stablehlo.concatenate" else numbers_of_concatenation(joined)
 
 
+def floors_of_vector(barrier: ir.Operation) -> tuple[list[ir.Value], float]:
+    """The numbers that a barrier's vector keeps above one number, and this; no numbers for any other barrier."""
+    kept = defining_op(barrier.operands[0]) if len(barrier.operands) == 1 else None
+    joined = None if kept is None or kept.name != "stablehlo.maximum" else defining_op(kept.operands[0])
+    number = None if kept is None or joined is None else number_behind(kept.operands[1])
+    if joined is None or joined.name != "stablehlo.concatenate" or number is None:
+        return [], 0.0
+    return numbers_of_concatenation(joined), float(number)
+
+
 def numbers_of_concatenation(joined: ir.Operation) -> list[ir.Value]:
     """What a vector is put together from, if it is single f32 numbers."""
     members = [defining_op(each) for each in joined.operands]
@@ -211,16 +221,22 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
     wait for the arguments; scales that follow from statistics of data are left where they are.
     """
     block = function.regions[0].blocks[0]
+    before = next(op.operation for op in block.operations)
+    floors = _floors_in_vector(block, scales)
     rank_0 = [argument for argument in block.arguments if tensor_info(argument.type).rank == 0]
-    known: set[ir.Value] = set(rank_0)
-    of_scales = known.intersection(scales)
+    known: set[ir.Value] = {*rank_0, *floors}
+    of_scales = {*known.intersection(scales), *floors}
     constants: dict[ir.Value, ir.Operation] = {}
     arithmetic: list[ir.Operation] = []
     divisions: list[ir.Operation] = []
     first: ir.Operation | None = None
     product: ir.Operation | None = None
+    is_behind_floors = not floors
     for operation in block.operations:
         op = operation.operation
+        is_behind_floors = is_behind_floors or op == before
+        if not is_behind_floors:
+            continue
         name = op.name
         if name in _PRODUCTS:
             product = op
@@ -268,6 +284,41 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
     with ir.InsertionPoint.at_block_begin(block), first.location:
         of_arguments = [argument for argument in rank_0 if is_packable(argument)]
         _read_from_vector(of_arguments, lambda reader: _is_number(reader) or _is_behind(reader, product))
+
+
+def _floors_in_vector(block: ir.Block, scales: Collection[ir.Value]) -> list[ir.Value]:
+    """Scales of arguments that are kept above a number, of one vector that is; none if they are few.
+
+    One by one they are arithmetic in each kernel that reads them.
+
+    # max(s, c)_i = max(s_i, c)
+    """
+    floors: list[ir.Operation] = []
+    number: float | None = None
+    for argument in block.arguments:
+        if argument not in scales or not is_packable(argument):
+            continue
+        readers = [use.owner.operation for use in argument.uses]
+        if len(readers) != 1 or readers[0].name != "stablehlo.maximum" or readers[0].block != block:
+            continue
+        other = next((x for x in readers[0].operands if x != argument), None)
+        constant = None if other is None else constant_behind(other)
+        found = None if constant is None else splat_number(constant)
+        if found is not None and number in (None, found):
+            number = found
+            floors.append(readers[0])
+    if number is None or len(floors) < FEWEST_ARGUMENTS:
+        return []
+    with ir.InsertionPoint.at_block_begin(block), floors[0].location:
+        numbers = [next(x for x in op.operands if isinstance(x, ir.BlockArgument)) for op in floors]
+        vector = vector_of(numbers)
+        kept = ir.Operation.create("stablehlo.maximum", [vector.type], [vector, splat(vector.type, number)])
+        held_ = ir.Operation.create("stablehlo.optimization_barrier", [vector.type], [kept.results[0]]).results[0]
+        elements = list(elements_of(held_, range(len(floors))))
+    for op, element in zip(floors, elements, strict=True):
+        op.results[0].replace_all_uses_with(element)
+        op.erase()
+    return elements
 
 
 def _read_from_vector(numbers: Sequence[ir.Value], reads: Callable[[ir.Operation], bool]) -> None:

@@ -24,6 +24,7 @@ from scalify_hlo.emit.outlining import leaving, outline
 from scalify_hlo.emit.packed_scales import (
     FEWEST,
     FEWEST_ARGUMENTS,
+    floors_of_vector,
     numbers_of_concatenation,
     numbers_of_reduction,
     numbers_of_vector,
@@ -33,6 +34,7 @@ from scalify_hlo.emit.packed_scales import (
 from scalify_hlo.engine.selection import SCALES
 from scalify_hlo.engine.signature import arguments_of_role
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.module.constants import splat
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes.base import Pass
@@ -153,11 +155,15 @@ def _apart(barrier: ir.Operation, *, together: bool) -> bool:
     together: by results of one reduction of them.
     """
     numbers = numbers_of_vector(barrier)
-    readers = [use.owner.operation for use in barrier.results[0].uses] if numbers else []
+    floors, least = ([], 0.0) if numbers else floors_of_vector(barrier)
+    readers = [use.owner.operation for use in barrier.results[0].uses] if numbers or floors else []
     places = [place_in_vector(reader) for reader in readers]
-    if not numbers or None in places:
+    if not readers or None in places:
         return False
     with ir.InsertionPoint(barrier), barrier.location:
+        if floors:
+            number = splat(floors[0].type, least)
+            numbers = [ir.Operation.create("stablehlo.maximum", [x.type], [x, number]).results[0] for x in floors]
         results = reduced(numbers) if together and len(numbers) >= FEWEST else numbers
     for reader, place in zip(readers, places, strict=True):
         for use in list(reader.results[0].uses):
