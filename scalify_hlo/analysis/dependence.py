@@ -45,6 +45,16 @@ def computed_before(block: ir.Block, values: Collection[ir.Value], last: ir.Oper
     return found
 
 
+def values_until(block: ir.Block, last: ir.Operation) -> set[ir.Value]:
+    """The arguments of a block, and what it computes until an operation, with its results."""
+    found = set[ir.Value](block.arguments)
+    for op in _operations(block):
+        found.update(op.results)
+        if op == last:
+            break
+    return found
+
+
 def latest(block: ir.Block, values: Collection[ir.Value]) -> ir.Operation:
     """The last operation of a block that makes one of some values, of which it makes one at least."""
     found = [op for op in _operations(block) for result in op.results if result in values]

@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, number_behind, splat, splat_number
+from scalify_hlo.module.constants import constant_behind, splat, splat_number
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
@@ -140,16 +140,6 @@ def numbers_of_vector(barrier: ir.Operation) -> list[ir.Value]:
     """What a barrier's vector is put together from, if it is single f32 numbers."""
     joined = defining_op(barrier.operands[0]) if len(barrier.operands) == 1 else None
     return [] if joined is None or joined.name != "stablehlo.concatenate" else numbers_of_concatenation(joined)
-
-
-def floors_of_vector(barrier: ir.Operation) -> tuple[list[ir.Value], float]:
-    """The numbers that a barrier's vector keeps above one number, and this; no numbers for any other barrier."""
-    kept = defining_op(barrier.operands[0]) if len(barrier.operands) == 1 else None
-    joined = None if kept is None or kept.name != "stablehlo.maximum" else defining_op(kept.operands[0])
-    number = None if kept is None or joined is None else number_behind(kept.operands[1])
-    if joined is None or joined.name != "stablehlo.concatenate" or number is None:
-        return [], 0.0
-    return numbers_of_concatenation(joined), float(number)
 
 
 def numbers_of_concatenation(joined: ir.Operation) -> list[ir.Value]:

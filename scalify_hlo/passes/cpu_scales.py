@@ -24,7 +24,6 @@ from scalify_hlo.emit.outlining import leaving, outline
 from scalify_hlo.emit.packed_scales import (
     FEWEST,
     FEWEST_ARGUMENTS,
-    floors_of_vector,
     numbers_of_concatenation,
     numbers_of_reduction,
     numbers_of_vector,
@@ -34,10 +33,10 @@ from scalify_hlo.emit.packed_scales import (
 from scalify_hlo.engine.selection import SCALES
 from scalify_hlo.engine.signature import arguments_of_role
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.module.constants import splat
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.joined_arithmetic import apart
 from scalify_hlo.types import tensor_info
 
 _ARITHMETIC = frozenset(
@@ -64,7 +63,8 @@ class CPUScales(Pass):
         del remarks
         operations = list(walk(module.operation))
         vectors = [op for op in operations if op.name == "stablehlo.optimization_barrier"]
-        changed = [_apart(op, together=not self.calls) for op in vectors]
+        known: dict[ir.Block, dict[ir.Value, list[ir.Value]]] = {}
+        changed = [_apart(op, known.setdefault(op.block, {}), together=not self.calls) for op in vectors]
         if self.calls:
             changed += [_unreduced(op) for op in operations if op.name == "stablehlo.reduce"]
         functions = [op.operation for op in module.body.operations if any(len(r.blocks) for r in op.operation.regions)]
@@ -149,21 +149,21 @@ def _only_leaving(numbers: Iterable[ir.Operation]) -> list[ir.Operation]:
     return ordered[::-1]
 
 
-def _apart(barrier: ir.Operation, *, together: bool) -> bool:
+def _apart(barrier: ir.Operation, known: dict[ir.Value, list[ir.Value]], *, together: bool) -> bool:
     """Replace the elements of a vector of numbers by the numbers; False if the barrier is of anything else.
 
-    together: by results of one reduction of them.
+    known: of vectors that are taken apart in its block, the numbers. together: by results of one reduction of them.
     """
-    numbers = numbers_of_vector(barrier)
-    floors, least = ([], 0.0) if numbers else floors_of_vector(barrier)
-    readers = [use.owner.operation for use in barrier.results[0].uses] if numbers or floors else []
+    if len(barrier.operands) != 1 or len(tensor_info(barrier.results[0].type).shape) != 1:
+        return False
+    readers = [use.owner.operation for use in barrier.results[0].uses]
     places = [place_in_vector(reader) for reader in readers]
     if not readers or None in places:
         return False
     with ir.InsertionPoint(barrier), barrier.location:
-        if floors:
-            number = splat(floors[0].type, least)
-            numbers = [ir.Operation.create("stablehlo.maximum", [x.type], [x, number]).results[0] for x in floors]
+        numbers = numbers_of_vector(barrier) or apart(barrier.operands[0], known)
+        if not numbers:
+            return False
         results = reduced(numbers) if together and len(numbers) >= FEWEST else numbers
     for reader, place in zip(readers, places, strict=True):
         for use in list(reader.results[0].uses):

@@ -11,7 +11,7 @@ import dataclasses
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, walk
-from scalify_hlo.analysis.dependence import computed_before, latest, levels
+from scalify_hlo.analysis.dependence import computed_before, latest, levels, values_until
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.bodies import body_kind
@@ -19,6 +19,7 @@ from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.joined_arithmetic import join_arithmetic
 from scalify_hlo.types import tensor_info
 
 _REDUCE, _MULTIPLY = "stablehlo.reduce", "stablehlo.multiply"
@@ -95,6 +96,7 @@ def _join_groups(block: ir.Block, groups: list[list[ir.Operation]]) -> None:
     last = latest(block, results)
     late = computed_before(block, results, last)
     anchor = last
+    together: list[ir.Value] = []
     for group in groups:
         with ir.InsertionPoint.after(anchor), last.location:
             parts = [(op.operands[0], "add", 0.0) for op in group]
@@ -102,9 +104,12 @@ def _join_groups(block: ir.Block, groups: list[list[ir.Operation]]) -> None:
         for op, number in zip(group, sums, strict=True):
             op.results[0].replace_all_uses_with(number)
         anchor = sums[0].owner.operation
+        together += sums
+    behind = anchor
     for op in late:
         op.move_after(anchor)
         anchor = op
     for group in groups:
         for op in group:
             op.erase()
+    join_arithmetic(together, behind, values_until(block, behind))

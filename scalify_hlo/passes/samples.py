@@ -115,12 +115,13 @@ class _Range(NamedTuple):
     limit: int
     stride: int
 
-    @property
-    def size(self) -> int:
-        return math.ceil((self.limit - self.start) / self.stride)
-
 
 _Ranges = tuple[_Range, ...]
+
+
+def _sizes(ranges: _Ranges) -> list[int]:
+    """How many elements are taken of each dimension."""
+    return [-(-(each.limit - each.start) // each.stride) for each in ranges]
 
 
 def _taken(op: ir.Operation) -> _Ranges:
@@ -186,7 +187,7 @@ def _of_broadcast(op: ir.Operation, ranges: _Ranges) -> tuple[ir.Value, _Ranges]
     (x,) = op.operands
     shape, dimensions = tensor_info(x.type).shape, list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))
     taken: _Ranges = tuple([ranges[int(dimensions[i])] if n > 1 else _Range(0, 1, 1) for i, n in enumerate(shape)])
-    return (x, taken) if any(each.size < n for each, n in zip(taken, shape, strict=True)) else None
+    return (x, taken) if _sizes(taken) != list(shape) else None
 
 
 # slice(reshape(x)) = reshape(slice(x)), where dimensions of size 1 come and go
@@ -208,7 +209,7 @@ def _of_reduction(op: ir.Operation, ranges: _Ranges) -> list[tuple[ir.Value, _Ra
         return None
     if not info.is_static or _reduced(op) != [info.rank - 1]:
         return None
-    width, rows = info.shape[-1], math.prod(each.size for each in ranges)
+    width, rows = info.shape[-1], math.prod(_sizes(ranges))
     is_worth = width == 1 or (info.size >= _LARGE and _FEWER * rows * width <= info.size)
     return [(x, (*ranges, _Range(0, width, 1))), None] if is_worth else None
 
@@ -219,7 +220,7 @@ def _reduced(op: ir.Operation) -> list[int]:
 
 def _slice(value: ir.Value, ranges: _Ranges) -> ir.Value:
     number, element = number_behind(value), tensor_info(value.type).element
-    type_ = emit.tensor_type([each.size for each in ranges], element)
+    type_ = emit.tensor_type(_sizes(ranges), element)
     if isinstance(number, float):
         return emit.splat(type_, number)
     starts, limits, strides = (ir.DenseI64ArrayAttr.get(list(each)) for each in zip(*ranges, strict=True))
@@ -231,7 +232,7 @@ def _computed(op: ir.Operation, operands: Sequence[ir.Value], ranges: _Ranges) -
     if op.name == _REDUCE:
         initial = float(number_behind(op.operands[1]) or 0)
         return emit.reduce(operands[0], body_kind(op), initial, _reduced(op))
-    type_ = emit.tensor_type([each.size for each in ranges], tensor_info(op.results[0].type).element)
+    type_ = emit.tensor_type(_sizes(ranges), tensor_info(op.results[0].type).element)
     return ir.Operation.create(op.name, [type_], operands, dict(op.attributes.items())).results[0]
 
 

@@ -41,10 +41,10 @@ class SelectScatters(Pass):
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Replaces scatters in place."""
-        if not any(op.name == _SCATTER for op in walk(module.operation)):
+        scatters = [op for op in walk(module.operation) if op.name == _SCATTER]
+        if not scatters:
             return
         with layouts_folded(module):
-            scatters = [op for op in walk(module.operation) if op.name == _SCATTER]
             found = [(op, choice) for op in scatters if (choice := _choice(op)) is not None]
             for op, choice in found:
                 with op.location, ir.InsertionPoint(op):

@@ -1,5 +1,6 @@
 """Statistics that scales follow, reduced together: the same results, and which are joined."""
 
+import re
 from typing import Any
 
 import jax
@@ -11,6 +12,7 @@ from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.xla import compile as compile_for_cpu
+from scalify_hlo.passes.cpu_scales import CPUScales
 from scalify_hlo.passes.joined_statistics import JoinStatistics
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.precision import Preset
@@ -65,6 +67,21 @@ def test_statistics_of_one_shape_are_one_reduction() -> None:
     assert set(apart) == {1}
     assert sum(together) == sum(apart)
     assert (len(apart), together) == (20, [1, 1, 3, 3, 6, 6])
+
+
+def exponents(module: ir.Module | str) -> list[str]:
+    """Of what exponents are read: "" for numbers, "3x" for vectors of three."""
+    return sorted(re.findall(r"stablehlo.and %\S+ %\S+ : tensor<(\d*x?)i32>", str(module)))
+
+
+def test_scales_that_follow_statistics_are_computed_of_vectors() -> None:
+    """On XLA:CPU, which makes a kernel of each number that enters a vector, they are not: `scalify-cpu-scales`."""
+    apart, together = exponents(rewritten("fp8-fp16-state", JoinStatistics)), exponents(rewritten("fp8-fp16-state"))
+    with make_context():
+        module = ir.Module.parse(rewritten("fp8-fp16-state"))
+        Pipeline((CPUScales(),)).run(module, [])
+        assert exponents(module) == apart
+    assert (apart.count(""), together.count(""), together.count("12x")) == (19, 7, 1)
 
 
 @pytest.mark.parametrize("precision", ["fp16-state", "fp8-fp16-state"])
