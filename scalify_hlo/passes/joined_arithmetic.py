@@ -15,18 +15,13 @@ from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.packed_scales import elements_of, numbers_of_concatenation, vector_of
 from scalify_hlo.module.constants import constant_behind, dense_value, number_behind
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.types import tensor_info
 
 # As few kernels are launched apart.
 _FEWEST = 4
-_ELEMENTWISE = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "abs", "and", "bitcast_convert", "compare", "divide", "is_finite", "maximum", "minimum", "multiply", "negate",
-        "not", "or", "rsqrt", "select", "sqrt",
-    )
-)  # fmt: skip
+_ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.BODY) | {"stablehlo.bitcast_convert"}
 _NUMPY = {"f32": np.float32, "i32": np.int32}
 # How far behind what follows from one number alone lanes have to be alike to be taken together.
 _HOPS = 2
@@ -88,14 +83,14 @@ def _numbers(op: ir.Operation, known: dict[ir.Value, list[ir.Value]]) -> list[ir
 
 def _signature(root: ir.Value) -> tuple[str, ...]:
     """The operations on a number and constants, in their order, and some of what is computed of their results."""
-    known, frontier, names = {root}, [root], list[str]()
+    known, frontier, read = {root}, [root], list[str]()
     while frontier:
         further: dict[ir.Value, str] = {}
         for value in frontier:
             for op in _readers(value):
                 if op.results[0] not in known and _follows(op, known):
                     further[op.results[0]] = op.name
-        names += sorted(further.values())
+        read += sorted(further.values())
         frontier = list(further)
         known.update(frontier)
     frontier = list(known)
@@ -105,10 +100,10 @@ def _signature(root: ir.Value) -> tuple[str, ...]:
             for op in _readers(value):
                 if op.results[0] not in known:
                     further[op.results[0]] = op.name
-        names += ["|", *sorted(further.values())]
+        read += ["|", *sorted(further.values())]
         frontier = list(further)
         known.update(frontier)
-    return tuple(names)
+    return tuple(read)
 
 
 def _follows(op: ir.Operation, known: set[ir.Value]) -> bool:

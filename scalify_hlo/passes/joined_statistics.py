@@ -16,6 +16,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import number_behind
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
@@ -43,6 +44,8 @@ class JoinStatistics(Pass):
                 found.setdefault(op.block, []).append(op)
         with module.context, ir.Location.unknown(module.context):
             count = sum(_join(block, ops) for block, ops in found.items() if len(ops) > 1)
+            if count:
+                erase_dead(module)
         if count:
             remarks.append(Diagnostic(f"{self.name}: {count} statistics are reduced together", "", "remark"))
 
