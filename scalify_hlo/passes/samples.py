@@ -168,8 +168,8 @@ def _samples_of_operands(
 
     None where the result itself is taken a slice of.
     """
-    if number_behind(value) is not None:
-        return [None] * len(op.operands) if op.name == _BROADCAST else None
+    if isinstance(number_behind(value), float):
+        return None
     if op.name == _BROADCAST:
         return [_of_broadcast(op, ranges)]
     if op.name == _RESHAPE:

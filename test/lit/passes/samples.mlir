@@ -54,3 +54,17 @@ func.func @softmax(%s: tensor<4x2049x2048xf32>) -> (tensor<4x2049x2048xf32>, ten
   %sample = stablehlo.slice %y [0:4, 0:2049:32, 0:2048] : (tensor<4x2049x2048xf32>) -> tensor<4x65x2048xf32>
   return %y, %sample : tensor<4x2049x2048xf32>, tensor<4x65x2048xf32>
 }
+
+// One number for each row that is the same for all rows is that number at the shape of the sample.
+// CHECK-LABEL: func.func @numbers(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<8x16xf32>
+// CHECK: %[[TWOS:.+]] = stablehlo.constant dense<2.000000e+00> : tensor<2x16xf32>
+// CHECK: %[[XS:.+]] = stablehlo.slice %[[X]] [0:8:4, 0:16]
+// CHECK: stablehlo.multiply %[[XS]], %[[TWOS]] : tensor<2x16xf32>
+func.func @numbers(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<2x16xf32>) {
+  %c = stablehlo.constant dense<2.0> : tensor<8xf32>
+  %rows = stablehlo.broadcast_in_dim %c, dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
+  %y = stablehlo.multiply %x, %rows : tensor<8x16xf32>
+  %sample = stablehlo.slice %y [0:8:4, 0:16] : (tensor<8x16xf32>) -> tensor<2x16xf32>
+  return %y, %sample : tensor<8x16xf32>, tensor<2x16xf32>
+}
