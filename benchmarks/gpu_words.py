@@ -23,9 +23,8 @@ from experiments import models
 from experiments.layers import Layers
 from experiments.models import ModelName, Size
 from experiments.optimiser import Schedule
+from experiments.train import FINAL
 
-# A final loss is the mean of so many steps, the last.
-FINAL = 20
 # Steps of linear warm-up, and the rate after it, which falls to a tenth along a cosine.
 WARM_UP, PEAK_RATE = 30, 6e-4
 # Sequences in a batch of held-out text, and batches.

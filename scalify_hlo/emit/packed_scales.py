@@ -19,6 +19,7 @@ XLA:CPU makes a kernel of each number that enters a vector, and another of each 
 that differ in nothing but their operands once. So there all of them are results of a call: `scalify-cpu-scales`.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
@@ -173,7 +174,11 @@ def vector_of(scales: Sequence[ir.Value]) -> ir.Value:
 
 def held(scales: Sequence[ir.Value]) -> ir.Value:
     """Scales of rank 0 as one tensor<n x f32>, through which XLA does not see what each is computed from."""
-    vector = vector_of(scales)
+    return behind_barrier(vector_of(scales))
+
+
+def behind_barrier(vector: ir.Value) -> ir.Value:
+    """A tensor<n x f32> through which XLA does not see what its elements are computed from."""
     return ir.Operation.create("stablehlo.optimization_barrier", [vector.type], [vector]).results[0]
 
 
@@ -221,12 +226,8 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
     divisions: list[ir.Operation] = []
     first: ir.Operation | None = None
     product: ir.Operation | None = None
-    is_behind_floors = not floors
-    for operation in block.operations:
+    for operation in itertools.dropwhile(lambda each: each.operation != before, block.operations):
         op = operation.operation
-        is_behind_floors = is_behind_floors or op == before
-        if not is_behind_floors:
-            continue
         name = op.name
         if name in _PRODUCTS:
             product = op
@@ -303,8 +304,7 @@ def _floors_in_vector(block: ir.Block, scales: Collection[ir.Value]) -> list[ir.
         numbers = [next(x for x in op.operands if isinstance(x, ir.BlockArgument)) for op in floors]
         vector = vector_of(numbers)
         kept = ir.Operation.create("stablehlo.maximum", [vector.type], [vector, splat(vector.type, number)])
-        held_ = ir.Operation.create("stablehlo.optimization_barrier", [vector.type], [kept.results[0]]).results[0]
-        elements = list(elements_of(held_, range(len(floors))))
+        elements = list(elements_of(behind_barrier(kept.results[0]), range(len(floors))))
     for op, element in zip(floors, elements, strict=True):
         op.results[0].replace_all_uses_with(element)
         op.erase()

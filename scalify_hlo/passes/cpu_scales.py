@@ -26,7 +26,6 @@ from scalify_hlo.emit.packed_scales import (
     FEWEST_ARGUMENTS,
     numbers_of_concatenation,
     numbers_of_reduction,
-    numbers_of_vector,
     place_in_vector,
     reduced,
 )
@@ -161,7 +160,7 @@ def _apart(barrier: ir.Operation, known: dict[ir.Value, list[ir.Value]], *, toge
     if not readers or None in places:
         return False
     with ir.InsertionPoint(barrier), barrier.location:
-        numbers = numbers_of_vector(barrier) or apart(barrier.operands[0], known)
+        numbers = apart(barrier.operands[0], known)
         if not numbers:
             return False
         results = reduced(numbers) if together and len(numbers) >= FEWEST else numbers

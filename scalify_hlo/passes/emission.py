@@ -86,6 +86,16 @@ def reduce_together(
     return list(reduction.results)
 
 
+def slice_(value: ir.Value, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> ir.Value:
+    """Of each dimension every so many elements, from one on and before another."""
+    shape = [-(-(limit - start) // stride) for start, limit, stride in zip(starts, limits, strides, strict=True)]
+    array = ir.DenseI64ArrayAttr.get
+    return op(
+        "slice", tensor_type(shape, tensor_info(value.type).element), value,
+        start_indices=array(list(starts)), limit_indices=array(list(limits)), strides=array(list(strides)),
+    )  # fmt: skip
+
+
 def concatenate(parts: list[ir.Value]) -> ir.Value:
     """Tensors joined along their first dimension; one alone is itself."""
     if len(parts) == 1:

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from scalify_hlo.analysis.calls import defining_op
+from scalify_hlo.analysis.dependence import values_until
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.packed_scales import elements_of, numbers_of_concatenation, vector_of
+from scalify_hlo.emit.packed_scales import behind_barrier, elements_of, numbers_of_concatenation, vector_of
 from scalify_hlo.module.constants import constant_behind, dense_value, number_behind
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
@@ -27,17 +28,18 @@ _NUMPY = {"f32": np.float32, "i32": np.int32}
 _HOPS = 2
 
 
-def join_arithmetic(roots: Sequence[ir.Value], after: ir.Operation, before: set[ir.Value]) -> None:
+def join_arithmetic(roots: Sequence[ir.Value], block: ir.Block, after: ir.Operation) -> None:
     """Compute what follows from numbers, and from others before them, of vectors.
 
-    roots: f32 numbers of one block. after: the operation behind which all of them are computed, and what is computed of
-    them. before: values of the block that are computed until then.
+    roots: f32 numbers of a block. after: the operation behind which what follows from them is computed.
     """
     alike: dict[tuple[str, ...], list[ir.Value]] = {}
     for root in roots:
         alike.setdefault(_signature(root), []).append(root)
-    for lanes in alike.values():
-        if len(lanes) >= _FEWEST:
+    several = [lanes for lanes in alike.values() if len(lanes) >= _FEWEST]
+    if several:
+        before = values_until(block, after)
+        for lanes in several:
             with ir.InsertionPoint.after(after), after.location:
                 _Lanes(lanes, before).join()
 
@@ -160,8 +162,8 @@ class _Lanes:
         for known, member in zip(self._pack_of, members, strict=True):
             known[member] = pack
 
-    def _join(self, first: ir.Operation) -> bool:
-        """Join an operation of the first lane with its equals; whether all others have one."""
+    def _join(self, first: ir.Operation) -> None:
+        """Join an operation of the first lane with its equals, if all others have one."""
         key = next(i for i, x in enumerate(first.operands) if x in self._pack_of[0])
         pack = self._pack_of[0][first.operands[key]]
         constants = [constant_behind(x) is not None for x in first.operands]
@@ -170,18 +172,17 @@ class _Lanes:
         for lane in range(len(self._pack_of)):
             found = self._alike(lane, pack, first, key, constants)
             if len(found) <= number:
-                return False
+                return
             ops.append(found[number])
         vectors: list[ir.Value] = []
         for i, is_constant in enumerate(constants):
             vector = self._operand([op.operands[i] for op in ops], is_constant)
             if vector is None:
-                return False
+                return
             vectors.append(vector)
         type_ = emit.tensor_type([len(ops)], tensor_info(first.results[0].type).element)
         created = ir.Operation.create(first.name, [type_], vectors, dict(first.attributes.items()))
         self._add([op.results[0] for op in ops], created.results[0])
-        return True
 
     def _alike(self, lane: int, pack: _Pack, like: ir.Operation, key: int, constants: list[bool]) -> list[ir.Operation]:
         """What reads a pack's number of a lane as an operation of the first lane does, not yet joined, in order."""
@@ -228,7 +229,7 @@ class _Lanes:
             others.append([(op, i) for op, i in uses if len(op.results) != 1 or op.results[0] not in joined])
         if not any(others):
             return
-        held = ir.Operation.create("stablehlo.optimization_barrier", [pack.vector.type], [pack.vector]).results[0]
-        for element, uses in zip(elements_of(held, range(len(others))), others, strict=True):
+        vector = behind_barrier(pack.vector)
+        for element, uses in zip(elements_of(vector, range(len(others))), others, strict=True):
             for op, i in uses:
                 op.operands[i] = element

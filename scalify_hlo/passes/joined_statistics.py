@@ -11,7 +11,7 @@ import dataclasses
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, walk
-from scalify_hlo.analysis.dependence import computed_before, latest, levels, values_until
+from scalify_hlo.analysis.dependence import computed_before, latest, levels
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.bodies import body_kind
@@ -115,4 +115,4 @@ def _join_groups(block: ir.Block, groups: list[list[ir.Operation]]) -> None:
     for group in groups:
         for op in group:
             op.erase()
-    join_arithmetic(together, behind, values_until(block, behind))
+    join_arithmetic(together, block, behind)

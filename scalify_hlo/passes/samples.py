@@ -70,13 +70,8 @@ def sample_of_rows(x: ir.Value) -> ir.Value:
 
 def strided(x: ir.Value, strides: Sequence[int]) -> ir.Value:
     """Of each dimension every so many elements, from the first on."""
-    info = tensor_info(x.type)
-    shape = [math.ceil(n / stride) for n, stride in zip(info.shape, strides, strict=True)]
-    array = ir.DenseI64ArrayAttr.get
-    return emit.op(
-        "slice", emit.tensor_type(shape, info.element), x,
-        start_indices=array([0] * info.rank), limit_indices=array(list(info.shape)), strides=array(list(strides)),
-    )  # fmt: skip
+    limits = list(tensor_info(x.type).shape)
+    return emit.slice_(x, [0] * len(limits), limits, strides)
 
 
 def _sample_sources(op: ir.Operation) -> bool:
@@ -219,12 +214,10 @@ def _reduced(op: ir.Operation) -> list[int]:
 
 
 def _slice(value: ir.Value, ranges: _Ranges) -> ir.Value:
-    number, element = number_behind(value), tensor_info(value.type).element
-    type_ = emit.tensor_type(_sizes(ranges), element)
+    number = number_behind(value)
     if isinstance(number, float):
-        return emit.splat(type_, number)
-    starts, limits, strides = (ir.DenseI64ArrayAttr.get(list(each)) for each in zip(*ranges, strict=True))
-    return emit.op("slice", type_, value, start_indices=starts, limit_indices=limits, strides=strides)
+        return emit.splat(emit.tensor_type(_sizes(ranges), tensor_info(value.type).element), number)
+    return emit.slice_(value, *zip(*ranges, strict=True))
 
 
 def _computed(op: ir.Operation, operands: Sequence[ir.Value], ranges: _Ranges) -> ir.Value:

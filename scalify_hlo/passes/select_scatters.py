@@ -12,8 +12,7 @@ An index beyond the row adds nothing (StableHLO, scatter): nothing is equal to i
 """
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -80,16 +79,14 @@ def _choice(op: ir.Operation) -> _Choice | None:
     if number_behind(op.operands[0]) != 0 or body_kind(op) not in ("add", "second"):
         return None
     numbers = stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
-    window = _integers(numbers.update_window_dims)  # of one element, see `alone`
+    window = list(numbers.update_window_dims)  # of one element, see `alone`
     places = [u for u in range(updates.rank) if u not in window]
     vector = int(numbers.index_vector_dim)
     of_operand: dict[int, int] = {}  # dimension of the updates -> of the operand
-    for d, i in zip(
-        _integers(numbers.input_batching_dims), _integers(numbers.scatter_indices_batching_dims), strict=True
-    ):
+    for d, i in zip(numbers.input_batching_dims, numbers.scatter_indices_batching_dims, strict=True):
         of_operand[places[i - (i > vector)]] = d
     chosen: list[tuple[int, int]] = []
-    for column, d in enumerate(_integers(numbers.scattered_dims_to_operand_dims)):
+    for column, d in enumerate(numbers.scattered_dims_to_operand_dims):
         row = _numbered(op.operands[1], vector, column)
         place = None if row is None else places[row]
         if place is None or place in of_operand or updates.shape[place] != x.shape[d]:
@@ -179,10 +176,7 @@ def _column(indices: ir.Value, vector: int, column: int) -> ir.Value:
     info = tensor_info(indices.type)
     start = [column if d == vector else 0 for d in range(info.rank)]
     limit = [column + 1 if d == vector else n for d, n in enumerate(info.shape)]
-    type_ = emit.tensor_type([1 if d == vector else n for d, n in enumerate(info.shape)], info.element)
-    bounds = {"start_indices": start, "limit_indices": limit, "strides": [1] * info.rank}
-    attributes = {name: ir.DenseI64ArrayAttr.get(numbers) for name, numbers in bounds.items()}
-    return emit.op("slice", type_, indices, **attributes)
+    return emit.slice_(indices, start, limit, [1] * info.rank)
 
 
 def _spread(value: ir.Value, type_: ir.Type, rows: list[int | None]) -> ir.Value:
@@ -194,7 +188,3 @@ def _spread(value: ir.Value, type_: ir.Type, rows: list[int | None]) -> ir.Value
         "broadcast_in_dim", emit.tensor_type(of.shape, info.element), flat,
         broadcast_dimensions=ir.DenseI64ArrayAttr.get(kept),
     )  # fmt: skip
-
-
-def _integers(dimensions: Iterable[Any]) -> list[int]:
-    return [int(each) for each in dimensions]
