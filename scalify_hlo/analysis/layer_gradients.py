@@ -1,11 +1,13 @@
-"""Which gradients products of linear layers give, as they are or added to each other."""
+"""Which gradients products of linear layers give, as they are or added to each other, for elementwise optimisers."""
 
 from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.origins import is_uniform
 from scalify_hlo.analysis.products import is_batched, is_padded_away, product_sizes
 from scalify_hlo.bindings import ir
+from scalify_hlo.module import traits
 from scalify_hlo.module.carriers import carries
 from scalify_hlo.types import tensor_info
 
@@ -18,9 +20,45 @@ def of_layers(gradients: Iterable[ir.Value], calls: CallGraph) -> set[ir.Value]:
     """Those of the gradients that matrix products without batch dimensions give, of sizes by which FP8 gains.
 
     What else there is, sums over rows (biases, gains of norms), scattered rows of tables, kernels of convolutions and
-    few numbers (axes, rates), is computed in wider types, and no FP8 product gives it.
+    few numbers (axes, rates), is computed in wider types, and no FP8 product gives it. Nor are those among them that an
+    optimiser multiplies as matrices.
     """
-    return {value for value in gradients if tensor_info(value.type).rank > 1 and _is_of_layers(value, calls)}
+    names = NameStacks(calls)
+    return {
+        value
+        for value in gradients
+        if tensor_info(value.type).rank > 1 and _is_of_layers(value, calls) and not _is_of_matrices(value, calls, names)
+    }
+
+
+# G = U S V^T becomes U V^T, or (G G^T)^(-1/4) G (G^T G)^(-1/4): a small S counts as much as a large one, beside which
+# rounding is as large as it
+def _is_of_matrices(value: ir.Value, calls: CallGraph, names: NameStacks) -> bool:
+    """Whether products of an optimiser read a gradient, or what it is added to or normalised to: Muon, Shampoo."""
+    pending, seen = [value], set[ir.Value]()
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for use in value.uses:
+            op, index = use.owner.operation, use.operand_number
+            body = calls.callee_body(op)
+            if body is not None:
+                pending.append(body.arguments[index])
+            elif op.name == "func.return":
+                sites = calls.sites.get(calls.enclosing_function(op) or "", ())
+                pending += [site.results[index] for site in sites]
+            elif op.name == "stablehlo.while":
+                pending.append(op.regions[1].blocks[0].arguments[index])
+            elif op.name == "stablehlo.dot_general" or traits.is_linear_algebra(op):
+                if names.direction(op) is Direction.OUTSIDE and tensor_info(op.results[0].type).rank > 1:
+                    return True
+            elif carries(op):
+                pending.append(op.results[index])
+            elif op.name in _MOVED or traits.has(op.name, traits.Trait.ELEMENTWISE):
+                pending += [result for result in op.results if tensor_info(result.type).rank > 1]
+    return False
 
 
 def _is_of_layers(value: ir.Value, calls: CallGraph) -> bool:

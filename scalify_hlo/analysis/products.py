@@ -18,6 +18,7 @@ from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.analysis.value_graph import ValueGraph
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import describe_location
+from scalify_hlo.module import traits
 from scalify_hlo.module.preserved import once
 from scalify_hlo.types import tensor_info
 
@@ -311,9 +312,11 @@ class _Classifier:
     def _find_ends(self) -> None:
         """Embedding: a product with a one-hot matrix. Head: a layer on which no other layer depends.
 
-        A product that selects is no layer: what a loss picks from logits by labels leaves the head what it is.
+        A product that selects is no layer: what a loss picks from logits by labels leaves the head what it is. Nor is
+        one of what layers gave with what layers gave, such as similarities of two towers' embeddings.
         """
         forward = [product for product in self.products if product.kind == "forward"]
+        without_weight = self._without_weight(forward)
         layers: dict[object, list[MatrixProduct]] = {}
         # The layers that read a value: all, and those that are differentiated. Of one that is, only these follow it:
         # products outside, such as an optimiser's of the gradients, are no layers of its model.
@@ -326,7 +329,7 @@ class _Classifier:
             is_inside = self.named and direction_of(product.name) is not Direction.OUTSIDE
             if is_inside:
                 differentiated.add(key)
-            if product.selects:
+            if product.selects or product.op.results[0] in without_weight:
                 continue
             for operand in product.operands:
                 for readers in (everywhere, inside) if is_inside else (everywhere,):
@@ -342,10 +345,57 @@ class _Classifier:
                 product.is_embedding = layer.selects
                 product.is_head = _layer_key(layer) in heads and not layer.batched and not product.is_embedding
 
+    def _without_weight(self, forward: Sequence[MatrixProduct]) -> set[ir.Value]:
+        """Results of the products whose operands are both computed of what layers gave, and of no weight besides.
+
+        # a b^T of embeddings a = f(x) and b = g(y): an error of b is one of the result, as of logits
+        """
+        layers = [
+            product.op.results[0]
+            for product in forward
+            if not product.selects and any(isinstance(each.origin.root, ir.BlockArgument) for each in product.operands)
+        ]
+        computed = self.graph.reachable(layers)
+        weights = _Weights(self.origins)
+        return {
+            product.op.results[0]
+            for product in forward
+            if all(each.value in computed and not weights.are_in(each.value) for each in product.operands)
+        }
+
     def _feeds_another(self, layer: object, members: list[MatrixProduct], readers: dict[ir.Value, set[object]]) -> bool:
         """Whether a layer other than this one reads what is computed of its products."""
         mine = {layer}
         return any(self.graph.depends(readers, mine, member.op.results[0]) for member in members)
+
+
+class _Weights:
+    """Which values are arguments, or carried by a loop, but for operations on each element: w / sigma, w - r g."""
+
+    def __init__(self, origins: Origins):
+        self._origins = origins
+        self._none: set[ir.Value] = set()
+
+    def are_in(self, value: ir.Value) -> bool:
+        """Whether one is found on the way back from a value through operations on each element and movements."""
+        seen: set[ir.Value] = set()
+        pending = [value]
+        while pending:
+            root = self._origins.of(pending.pop()).root
+            if root in seen or root in self._none:
+                continue
+            seen.add(root)
+            op = defining_op(root)
+            if op is None:
+                return True
+            if traits.has(op.name, traits.Trait.ELEMENTWISE):
+                info = tensor_info(root.type)
+                pending += [
+                    each for each in op.operands
+                    if (of := tensor_info(each.type)).is_float and of.rank and of.shape == info.shape
+                ]  # fmt: skip
+        self._none |= seen
+        return False
 
 
 def _kind(product: MatrixProduct) -> Kind:

@@ -62,3 +62,34 @@ def test_fp8_is_for_gradients_that_products_of_layers_give(kind: str, precision:
     loss, shapes, x, expected = KINDS[kind]
     weights = {name: normal(*shape) for name, shape in shapes.items()}
     assert shapes_of_fp8(loss, weights, x, precision) == expected
+
+
+def _muon(g: jax.Array) -> jax.Array:
+    g = g / jnp.linalg.norm(g)
+    return 1.5 * g - 0.5 * g @ (g.T @ g)
+
+
+def _shampoo(g: jax.Array) -> jax.Array:
+    return jnp.linalg.solve(g @ g.T + jnp.eye(len(g)), g)
+
+
+def _clipped(g: jax.Array) -> jax.Array:
+    return g / jnp.maximum(jnp.linalg.norm(g), 1)
+
+
+Update = Callable[[jax.Array], jax.Array]
+
+
+@pytest.mark.parametrize(("update", "in_fp8"), [(_muon, False), (_shampoo, False), (_clipped, True)])
+def test_gradients_that_an_optimiser_multiplies_are_no_fp8(update: Update, in_fp8: bool) -> None:
+    """Small singular values of a gradient count as much as large ones there."""
+
+    def step(w: jax.Array, m: jax.Array, v: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        g = jax.grad(lambda w: jnp.mean(jnp.square(jnp.tanh(x @ w) @ v)))(w)
+        m = 0.9 * m + g
+        return w - 0.1 * jax.jit(update)(m), m
+
+    w = normal(WIDTH, 48)
+    exported = jax.export.export(jax.jit(step))(w, w, normal(48, 16), normal(ROWS, WIDTH))
+    text = scalify_hlo.scalify_exported(exported, precision="fp8").mlir_module()
+    assert (re.search(r"convert .*: \(tensor<24x48xf8E5M2>\) -> tensor<24x48xf32>", text) is not None) == in_fp8

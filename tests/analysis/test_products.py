@@ -173,3 +173,35 @@ def test_what_labels_pick_from_logits_leaves_the_head_what_it_is(loss: Callable[
     products = classify(text)
     assert {(p.weight, p.kind) for p in products if p.is_head} == {("v", "forward"), ("v", "backward")}
     assert not any(p.is_head for p in products if p.weight == "w")
+
+
+def _plain(w: jax.Array) -> jax.Array:
+    return w
+
+
+def _of_spectral_norm(w: jax.Array) -> jax.Array:
+    """As discriminators have their weights: divided by a product's norm."""
+    return w / jnp.linalg.norm(jnp.ones(w.shape[0]) @ w)
+
+
+def _heads(loss: Callable[..., jax.Array], *arguments: jax.Array) -> set[str]:
+    """The weights whose forward products are heads."""
+    text = jax.jit(jax.grad(loss, (0, 1))).lower(*arguments).as_text(debug_info=True)
+    return {p.weight for p in classify(text) if p.is_head and p.kind == "forward"}
+
+
+def test_what_similarities_are_computed_of_is_a_head() -> None:
+    def loss(w: jax.Array, v: jax.Array, x: jax.Array) -> jax.Array:
+        embedding = jnp.tanh(x @ w) @ v
+        return jnp.mean(jax.nn.logsumexp(embedding @ embedding.T, axis=1))
+
+    assert "v" in _heads(loss, jnp.ones((8, 6)), jnp.ones((6, 4)), jnp.ones((16, 8)))
+    assert "w" not in _heads(loss, jnp.ones((8, 6)), jnp.ones((6, 4)), jnp.ones((16, 8)))
+
+
+@pytest.mark.parametrize("weight", [_plain, _of_spectral_norm])
+def test_layers_whose_weights_are_computed_are_layers(weight: Callable[[jax.Array], jax.Array]) -> None:
+    def loss(w: jax.Array, v: jax.Array, x: jax.Array) -> jax.Array:
+        return jnp.mean(jax.nn.logsumexp(jnp.tanh(x @ w) @ weight(v), axis=1))
+
+    assert "w" not in _heads(loss, jnp.ones((8, 6)), jnp.ones((6, 4)), jnp.ones((16, 8)))
