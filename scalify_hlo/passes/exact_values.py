@@ -40,6 +40,7 @@ class ExactValues:
         self.angles: set[ir.Value] = set()  # of which a sine or cosine is taken
         self.solved: set[ir.Value] = set()  # of which linear algebra, in f32, is done: its factors are read again by it
         self._unbounded: set[ir.Value] = set()  # quotients by such differences, which no dividend vanishes with
+        self.of_any_size: set[ir.Value] = set()  # exponentials without a bound, and sums of them
         self._tables: dict[ir.Value, bool] = {}  # see `is_table`
         self.ranged: set[ir.Value] = set()  # brought into the range of f32, and the numbers that bring them
         self.noted: set[ir.Block] = set()  # whose logarithms and choices are known
@@ -163,7 +164,11 @@ class ExactValues:
         held: its operands. Statistics are no such divisors: what they normalise vanishes with them.
 
         # d(x y^-n) = y^-n dx - n x y^(-n - 1) dy: up to n c^(-n - 1) where |y| >= c is all that is known
+        # d(e / s) of a sum s of exponentials e of any size: c / s and c / s^2, which e, as small as s, brings back
         """
+        if op.name == "stablehlo.divide" and 1 in held and held[1].raw in self.of_any_size:
+            self._unbounded.update(op.results)
+            self.quotients.update(op.results)
         if op.name in ("stablehlo.divide", "stablehlo.rsqrt", "stablehlo.power"):
             index = 1 if op.name == "stablehlo.divide" else 0
             divisor = held.get(index)

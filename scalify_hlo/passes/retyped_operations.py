@@ -53,6 +53,12 @@ class OperationRetyper:
         for i, held in operands.items():
             value = self._into_update(held) if in_update else held.read(computed, exact=exact)
             op.operands[i] = value
+        if (
+            natural == WIDE
+            and not in_update
+            and not self.exact.of_any_size.isdisjoint(h.raw for h in operands.values())
+        ):
+            self.exact.of_any_size.update(op.results)
         from_model, few = False, 0
         for held in operands.values():
             from_model, few = from_model or held.from_model, max(few, held.few)
@@ -112,6 +118,7 @@ class OperationRetyper:
         natural = WIDE if any(held.is_few for held in operands.values()) else self._natural(operands.values())
         if natural == compute != WIDE and self._exponentials.may_leave(op, compute):
             natural = WIDE
+            self.exact.of_any_size.update(op.results)
         exact = op.name in kinds.EXACT_OPERAND
         self.exact.note_quotient(op, operands)
         narrow = natural == compute and all(

@@ -1,5 +1,6 @@
 // An exponential that may be of any size is stored in f32: exp(z / 0.05) of cosines z goes up to 2^29. One of what a
-// maximum was taken from, or of what is not positive, is at most 1; and that of a sigmoid may be infinite.
+// maximum was taken from, or of what is not positive, is at most 1; and that of a sigmoid may be infinite. So is a power by
+// an exponent that is no constant, x^y = exp(y log(x)).
 // RUN: scalify-opt %s --split-input-file --scalify-cast=precision=fp16 | FileCheck %s
 
 // CHECK-LABEL: func.func public @any(
@@ -68,5 +69,37 @@ func.func public @sigmoid(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> (tensor<8
   %sigmoid = stablehlo.divide %one, %plus : tensor<8x8xf32>
   %u = stablehlo.multiply %sigmoid, %t : tensor<8x8xf32>
   %v = stablehlo.subtract %sigmoid, %t : tensor<8x8xf32>
+  return %u, %v : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func public @sharper(
+// CHECK: %[[P:.*]] = stablehlo.power %{{.*}} : tensor<8x8xf32>
+// CHECK-NOT: stablehlo.convert %[[P]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
+// CHECK: stablehlo.divide %[[P]], %{{.*}} : tensor<8x8xf32>
+func.func public @sharper(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>, %y: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %s = stablehlo.logistic %z : tensor<8x8xf32>
+  %power = stablehlo.power %s, %y : tensor<8x8xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%power init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %sums = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %p = stablehlo.divide %power, %sums : tensor<8x8xf32>
+  return %p : tensor<8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func public @cubed(
+// CHECK: %[[P:.*]] = stablehlo.power %{{.*}} : tensor<8x8xf16>
+func.func public @cubed(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %t = stablehlo.tanh %z : tensor<8x8xf32>
+  %three = stablehlo.constant dense<3.0> : tensor<8x8xf32>
+  %power = stablehlo.power %t, %three : tensor<8x8xf32>
+  %u = stablehlo.multiply %power, %t : tensor<8x8xf32>
+  %v = stablehlo.subtract %power, %t : tensor<8x8xf32>
   return %u, %v : tensor<8x8xf32>, tensor<8x8xf32>
 }
