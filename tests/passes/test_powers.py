@@ -23,7 +23,7 @@ def _sharpened(z: Array, y: Array) -> Array:
 
 def _far_kernel(z: Array, y: Array) -> Array:
     """Kernels of points that are all far away, normalised."""
-    w = jnp.exp(4 * z - 20 + 0 * y)
+    w = jnp.exp((4 + y) * z - 20)
     return w / w.sum(-1, keepdims=True)
 
 
