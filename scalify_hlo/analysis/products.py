@@ -346,20 +346,27 @@ class _Classifier:
                 product.is_head = _layer_key(layer) in heads and not layer.batched and not product.is_embedding
 
     def _without_weight(self, forward: Sequence[MatrixProduct]) -> set[ir.Value]:
-        """Results of the products whose operands are both computed of what layers gave, and of no weight besides.
+        """Results of the products, without batch dimensions, of which both operands are computed of what layers gave,
+        and of no weight besides.
 
         # a b^T of embeddings a = f(x) and b = g(y): an error of b is one of the result, as of logits
         """
-        layers = [
-            product.op.results[0]
-            for product in forward
-            if not product.selects and any(isinstance(each.origin.root, ir.BlockArgument) for each in product.operands)
-        ]
+        layers: list[ir.Value] = []
+        others: list[MatrixProduct] = []
+        for product in forward:
+            if isinstance(product.lhs.origin.root, ir.BlockArgument) or isinstance(
+                product.rhs.origin.root, ir.BlockArgument
+            ):
+                layers += [] if product.selects else [product.op.results[0]]
+            elif not product.batched:
+                others.append(product)
+        if not others:
+            return set()
         computed = self.graph.reachable(layers)
         weights = _Weights(self.origins)
         return {
             product.op.results[0]
-            for product in forward
+            for product in others
             if all(each.value in computed and not weights.are_in(each.value) for each in product.operands)
         }
 

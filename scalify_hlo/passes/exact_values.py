@@ -221,6 +221,8 @@ class ExactValues:
                 self.state.add(place)
             if value in self.quotients:
                 self.quotients.add(place)
+            if value in self.of_any_size:
+                self.of_any_size.add(place)
 
 
 def _is_singular(op: ir.Operation) -> bool:

@@ -53,12 +53,9 @@ class OperationRetyper:
         for i, held in operands.items():
             value = self._into_update(held) if in_update else held.read(computed, exact=exact)
             op.operands[i] = value
-        if (
-            natural == WIDE
-            and not in_update
-            and not self.exact.of_any_size.isdisjoint(h.raw for h in operands.values())
-        ):
-            self.exact.of_any_size.update(op.results)
+        large = self.exact.of_any_size
+        if large and natural == WIDE and not in_update and not large.isdisjoint(h.raw for h in operands.values()):
+            large.update(op.results)
         from_model, few = False, 0
         for held in operands.values():
             from_model, few = from_model or held.from_model, max(few, held.few)
