@@ -1,8 +1,8 @@
 """How the time to rewrite grows with the size of a program: `python -m benchmarks.rewriting_limits [--json FILE]`.
 
 Generated programs of nine kinds at growing sizes: long chains, chains of sums, many functions, many arguments, calls
-in calls, regions in regions, many branches, a GPT unrolled to many layers, a large constant. The last column is the exponent p of
-time ~ size^p between the two largest sizes: 1 is linear.
+in calls, regions in regions, many branches, a GPT unrolled to many layers, a large constant. The last column is the
+exponent p of time ~ size^p between the two largest sizes: 1 is linear.
 """
 
 import json

@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import rewriting_limits
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.engine import inlining
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.passes import private_functions
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
@@ -85,3 +86,28 @@ def test_calls_that_stand_for_too_much_are_refused(monkeypatch: pytest.MonkeyPat
     with make_context(), ir.Location.unknown(), pytest.raises(ScalifyError, match="more than 1,000,000 operations"):
         precision_pipeline("fp16").run(ir.Module.parse(text), [])
     assert rewrite_module(text).count("func.func") < 70
+
+
+def test_functions_called_once_are_moved_once(monkeypatch: pytest.MonkeyPatch):
+    """Of calls in calls the innermost was moved first, and again with each function around it."""
+    moved: list[str] = []
+    name_behind = inlining._name_behind
+    monkeypatch.setattr(inlining, "_name_behind", lambda *given: (moved.append(given[1].name), name_behind(*given)))
+    vector = "tensor<4xf32>"
+    functions = "".join(
+        f"""func.func private @f{i}(%0: {vector}) -> {vector} {{
+          %1 = stablehlo.tanh %0 : {vector}
+          %2 = call @f{i + 1}(%1) : ({vector}) -> {vector}
+          %3 = stablehlo.add %2, %0 : {vector}
+          return %3 : {vector}
+        }}
+        """ for i in range(300)
+    )  # fmt: skip
+    last = f"func.func private @f300(%0: {vector}) -> {vector} {{ return %0 : {vector} }}"
+    main = f"""func.func @main(%0: {vector}) -> {vector} {{
+      %1 = call @f0(%0) : ({vector}) -> {vector}
+      return %1 : {vector}
+    }}"""
+    text = rewrite_module(functions + last + main)
+    assert text.count("stablehlo.tanh") == 300 and "call @" not in text
+    assert len(moved) == 900
