@@ -55,8 +55,12 @@ def polynomial_sums(block: ir.Block, operations: Sequence[ir.Operation]) -> dict
         terms = [_multiples(operand) for operand in op.operands]
         for low in (0, 1):
             value = op.results[0]
-            base = terms[low][-1]
-            if _is_below(terms[1 - low][-1], base) and base not in found and _stays(base, terms):
+            owner = terms[1 - low][-1].owner
+            if (
+                not isinstance(owner, ir.Block)
+                and owner.name in _BELOW
+                and _is_series(owner, terms, terms[low][-1], found)
+            ):
                 found[value] = PolynomialSum(low, None)
                 break
             product, base = _product_with(terms[1 - low][-1], terms[low])
@@ -95,10 +99,11 @@ def _number_in(op: ir.Operation) -> int | None:
     return 0 if is_one_number(x) else 1 if is_one_number(y) else None
 
 
-def _is_below(value: ir.Value, x: ir.Value) -> bool:
-    """Whether a value is f(x), |f(x)| <= |x|."""
-    op = defining_op(value)
-    return op is not None and op.name in _BELOW and x in _moved(op.operands[0])
+def _is_series(
+    op: ir.OpView, terms: Sequence[list[ir.Value]], x: ir.Value, found: dict[ir.Value, PolynomialSum]
+) -> bool:
+    """Whether terms, of which one is of what an operation gives, are c x + d f(x) with |f(x)| <= |x|."""
+    return x not in found and x in _moved(op.operands[0]) and _stays(x, terms)
 
 
 def _stays(base: ir.Value, terms: Sequence[list[ir.Value]]) -> bool:
