@@ -1,8 +1,8 @@
 """How the time to rewrite grows with the size of a program: `python -m benchmarks.rewriting_limits [--json FILE]`.
 
-Generated programs of eight kinds at growing sizes: long chains, chains of sums, many functions, many arguments, calls
-in calls, regions in regions, a GPT unrolled to many layers, a large constant. The last column is the exponent p of
-time ~ size^p between the two largest sizes: 1 is linear.
+Generated programs of nine kinds at growing sizes: long chains, chains of sums, many functions, many arguments, calls
+in calls, regions in regions, many branches, a GPT unrolled to many layers, a large constant. The last column is the
+exponent p of time ~ size^p between the two largest sizes: 1 is linear.
 """
 
 import json
@@ -56,6 +56,16 @@ def nested_regions(n: int) -> str:
         closing.append(f"}}, {{ stablehlo.return %0 : {T} }}) : (tensor<i1>) -> {T}")
         closing += [f"stablehlo.return %r{i} : {T}"] if i else []
     return _main([T, "tensor<i1>"], opening + middle + closing, "%r0")
+
+
+def branches(n: int) -> str:
+    """A choice between n branches."""
+    lines = [f"%b{i} = stablehlo.add %0, %0 : {T}\n  stablehlo.return %b{i} : {T}" for i in range(n)]
+    return _main(
+        [T, "tensor<i32>"],
+        [f'%r = "stablehlo.case"(%1) ({", ".join(f"{{ {each} }}" for each in lines)}) : (tensor<i32>) -> {T}'],
+        "%r",
+    )
 
 
 def arguments(n: int) -> str:
@@ -112,6 +122,7 @@ KINDS: dict[str, tuple[Callable[[int], str], tuple[int, ...]]] = {
     "functions": (functions, (1_000, 10_000)),
     "calls in calls": (nested_calls, (100, 1_000, 10_000)),
     "regions in regions": (nested_regions, (50, 200)),
+    "branches": (branches, (1_000, 5_000)),
     "arguments": (arguments, (1_000, 10_000)),
     "layers of a GPT": (layers, (8, 32, 128)),
     "megabytes of a constant": (constant, (10, 100)),

@@ -16,9 +16,9 @@ from scalify_hlo.size.moments import Moments
 def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: int) -> None:
     """Declare the result of a contraction whose operands' data are in place and whose scales' product is `scale`.
 
-    In types narrower than f32 the products are accumulated in f32 and multiplied by the power of two before they
-    are rounded, so that 2^-k never comes after an overflow; what is rounded to bf16, which cannot overflow, is rounded
-    first, with the same bits (see scalify_hlo.emit.narrow_products).
+    In types narrower than f32 the products, if they are more than a few, are accumulated in f32 and multiplied by the
+    power of two before they are rounded, so that 2^-k never comes after an overflow; what is rounded to bf16, which
+    cannot overflow, is rounded first, with the same bits (see scalify_hlo.emit.narrow_products).
     """
     moments = r.expected(x, y)
     if x.indifferent or y.indifferent:
@@ -35,9 +35,33 @@ def contract(r: OpRewrite, x: ScaledValue, y: ScaledValue, scale: Scale, count: 
         if r.rewriter.narrow:
             r.rewriter.products.append(noted_product(r.op))
         return r.settled(scale, moments, slack=r.rewriter.slack)
+    exponent = growth(r, size, moments, count)
+    smaller = min((0, 1), key=lambda i: r.info(i).size)
+    if as_written(r, smaller, count, exponent, scale, moments):
+        return None
     wide = r.rebuilt(list(r.op.operands), [r.emit.tensor_type(result.type, "f32")]).results[0]
     r.rewriter.products.append(noted_product(wide.owner.operation))
-    return r.accumulated(wide, growth(r, size, moments, count), scale, moments)
+    return r.accumulated(wide, exponent, scale, moments)
+
+
+# x . y 2^-k = (x 2^-k) . y
+def as_written(r: OpRewrite, index: int, count: int, exponent: float, scale: Scale, moments: Moments) -> bool:
+    """Declare a sum of few terms in f16, which is formed in f16 as the program has it; whether it is one.
+
+    Its terms are made 2^exponent smaller by operand `index`, so that no partial sum is larger than what comes of it.
+    """
+    if not 0 <= exponent <= math.log2(budget.FEW_TERMS) or count > budget.FEW_TERMS:
+        return False
+    if {r.result_info().element, r.info(index).element} != {"f16"}:
+        return False
+    known = r.known(0, scale, moments)
+    if known is not moments:
+        return False
+    if exponent:
+        r.because("budget")
+    r.set_operand(index, r.emit.rescale(r.operand(index), Scale(-exponent)))
+    r.result(scale.shifted(exponent), moments.shifted(-exponent))
+    return True
 
 
 def growth(r: OpRewrite, term: float, total: Moments, count: int) -> float:

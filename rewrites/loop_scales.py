@@ -3,6 +3,7 @@
 import dataclasses
 
 from scalify_hlo import budget
+from scalify_hlo.analysis.cycles import cycles
 from scalify_hlo.emit.growth import alternatives, exactly_outside, is_unknown, outside, sources, without
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.values import ScaledValue
@@ -53,7 +54,8 @@ class CarriedScales:
 
     state: what is assumed of each. entry: each as it enters, None for plain ones. scales: those that are carried, as
     block arguments of the body. growth: per carried scale the carried scales that it depends on after one iteration.
-    returned: the carried scales after one iteration. ends: what an iteration returns.
+    mutual: those that it depends on, and that depend on it, after some iterations. returned: the carried scales after
+    one. ends: what an iteration returns.
     """
 
     def __init__(self, r: OpRewrite, state: list[Carried], known: Known):
@@ -61,6 +63,7 @@ class CarriedScales:
         self.entry: list[ScaledValue | None] = []
         self.scales: dict[int, Scale] = {}
         self.growth: dict[int, set[int]] = {}
+        self.mutual: dict[int, frozenset[int]] = {}
         self.returned: dict[int, Scale] = {}
         self.ends: list[ScaledValue | None] = []
 
@@ -227,20 +230,12 @@ class CarriedScales:
 
         A value that starts from zeros has no scale to be held at: it follows those of values that do not.
         """
-        mutual = {j for j in self._grows_with(index) if index in self._grows_with(j)} | {index}
+        if not self.mutual:
+            self.mutual = cycles(self.growth)
+        mutual = self.mutual.get(index, frozenset({index}))
         if self.starts_from_zeros(index):
             mutual = {j for j in mutual if self.starts_from_zeros(j)}
         return {self.scales[j].factors[0][0] for j in mutual}
-
-    def _grows_with(self, index: int) -> set[int]:
-        """The carried values whose scales scale `index` depends on after some iterations."""
-        reached: set[int] = set()
-        pending = [index]
-        while pending:
-            new = self.growth.get(pending.pop(), set()) - reached
-            reached |= new
-            pending += new
-        return reached
 
     def _outside(self, scale: Scale, without: Scale) -> Scale | None:
         """A scale of the body as far as it is known outside of the loop, leaving out alternatives of one scale."""

@@ -144,10 +144,11 @@ class _Loop(CarriedScales):
 
         def read(terminator: ir.Operation) -> None:
             values = list(terminator.operands)
+            symbols = {scale.factors[0][0]: i for i, scale in self.scales.items()}
             for i in self.scales:
                 returned = rewriter.scaled.get(values[i])
                 found = sources(self.r.emit, returned.scale) if returned else set[Symbol]()
-                self.growth[i] = {j for j, scale in self.scales.items() if scale.factors[0][0] in found}
+                self.growth[i] = {symbols[symbol] for symbol in symbols.keys() & found}
             self.ends = [rewriter.scaled.get(value) for value in values]
             for i, value in enumerate(values):
                 following.append(self._next(i, rewriter.scaled.get(value), value))

@@ -20,7 +20,7 @@ from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.types import tensor_info
 
 from .additive import combined, finish_combined, relative
-from .contraction import growth
+from .contraction import as_written, growth
 from .multiplicative import product_scale
 from .selection import is_far, mask
 
@@ -145,6 +145,8 @@ def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
         return r.settled(scale, moments, slack=r.rewriter.slack, unit=math.log2(max(count, 1)))
     # Accumulate in f32, multiply by the power of two, then round to the narrow type.
     exponent = growth(r, r.rewriter.moments(x.moments).rms, moments, count)
+    if r.splat(1) == 0 and as_written(r, 0, count, exponent, scale, moments):
+        return None
     return r.accumulated(widened(r).results[0], exponent, scale, moments)
 
 

@@ -93,13 +93,15 @@ def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
 def least_mask_scale(info: TensorInfo, number: float) -> Scale:
     """The smallest scale at which enough of a number is left; the square of a mask is finite there.
 
+    What a narrow type does not hold at all is as far as its largest number.
+
     The largest number of f32, which `nan_to_num` selects, has no finite square: beside it only scales give way at
     which it would be infinite itself, not those of ordinary values. A number that is no mask, a bound of a ratio, only
     stays in range: zeros are told by their scale, 2^-126, which lasts beside one.
     """
     exponent = math.ceil(math.log2(abs(number)))
     if info.is_narrow:
-        return Scale(exponent - info.max_exponent - budget.MASK_LOSS)
+        return Scale(min(0, exponent - info.max_exponent) - budget.MASK_LOSS)
     if abs(number) < budget.MASK:
         return Scale(exponent - 126)
     room = max(budget.MASK_ROOM, exponent + budget.MASK_ROOM // 2)

@@ -84,6 +84,8 @@ MOST_FACTORS = 6
 SUMMED_SQUARES = 4
 # Where between sqrt(N), independent terms, and N, aligned ones, a sum of N in a narrow type is taken to lie.
 ALIGNMENT = 0.5
+# A sum of at most this many terms in f16 is formed in f16, as it is written.
+FEW_TERMS = 8
 # Means of opposite sign never cancel altogether, for they are estimates: a sum is no smaller than 1 / this of a term.
 CANCELLATION = 8
 # log2 of the smallest scale that data are divided by which the program divides again.

@@ -290,6 +290,7 @@ def cases() -> dict[str, list[Case]]:
             case(lambda x: jnp.sum(x * x, 0, dtype=jnp.float16), "f16[8,8]", by=scalified(statistics="own"))
         ],
         "ALIGNMENT": [case(lambda x, y: x @ y, "f16[4,256]", "f16[256,4]")],
+        "FEW_TERMS": [case(lambda x, y: x @ y, f"f16[4,{n}]", f"f16[{n},4]") for n in (8, 16)],
         "CANCELLATION": [case(_difference(n), "f32[1024,8]", f8) for n in (2, 3)],
         "STAND_IN": [case(lambda x: jnp.where(x == 0, jnp.float16(1), x), h8)],
         "ABOVE_BOUND": [case(lambda x: 1 / (1 + jnp.abs(x)), h8)],

@@ -7,6 +7,9 @@ import pytest
 
 from benchmarks import rewriting_limits
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.engine import inlining
+from scalify_hlo.errors import ScalifyError
+from scalify_hlo.passes import private_functions
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.rewrite import rewrite_module, scalify_in_place
 from tests.support import check_program
@@ -17,6 +20,7 @@ SIZES: dict[Callable[[int], str], int] = {
     rewriting_limits.functions: 2_000,
     rewriting_limits.nested_calls: 2_000,
     rewriting_limits.nested_regions: 150,
+    rewriting_limits.branches: 1_500,
     rewriting_limits.arguments: 2_000,
     rewriting_limits.layers: 48,
     rewriting_limits.constant: 16,
@@ -57,3 +61,53 @@ def test_the_passes_of_a_precision_go_as_deep(make: Callable[[int], str]):
         module = ir.Module.parse(text.replace("tensor<4xf32>", "tensor<4x8xf32>"))  # one number a row stays in f32
         precision_pipeline("fp16").run(module, [])
         assert "f16" in str(module)
+
+
+def test_calls_that_stand_for_too_much_are_refused(monkeypatch: pytest.MonkeyPatch):
+    """Sixty functions, each of which calls the next one twice, had a copy for each of the 2^60 calls made of them."""
+    monkeypatch.setattr(private_functions, "_MOST_COPIED", 1_000)
+    matrix = "tensor<4x8xf32>"
+    calls = "".join(
+        f"""func.func private @f{i}(%0: {matrix}) -> {matrix} {{
+          %1 = call @f{i + 1}(%0) : ({matrix}) -> {matrix}
+          %2 = call @f{i + 1}(%1) : ({matrix}) -> {matrix}
+          return %2 : {matrix}
+        }}
+        """ for i in range(60)
+    )  # fmt: skip
+    text = f"""func.func @main(%0: {matrix}) -> {matrix} {{
+      %1 = call @f0(%0) : ({matrix}) -> {matrix}
+      return %1 : {matrix}
+    }}
+    {calls}func.func private @f60(%0: {matrix}) -> {matrix} {{
+      %1 = stablehlo.tanh %0 : {matrix}
+      return %1 : {matrix}
+    }}"""
+    with make_context(), ir.Location.unknown(), pytest.raises(ScalifyError, match="more than 1,000,000 operations"):
+        precision_pipeline("fp16").run(ir.Module.parse(text), [])
+    assert rewrite_module(text).count("func.func") < 70
+
+
+def test_functions_called_once_are_moved_once(monkeypatch: pytest.MonkeyPatch):
+    """Of calls in calls the innermost was moved first, and again with each function around it."""
+    moved: list[str] = []
+    name_behind = inlining._name_behind
+    monkeypatch.setattr(inlining, "_name_behind", lambda *given: (moved.append(given[1].name), name_behind(*given)))
+    vector = "tensor<4xf32>"
+    functions = "".join(
+        f"""func.func private @f{i}(%0: {vector}) -> {vector} {{
+          %1 = stablehlo.tanh %0 : {vector}
+          %2 = call @f{i + 1}(%1) : ({vector}) -> {vector}
+          %3 = stablehlo.add %2, %0 : {vector}
+          return %3 : {vector}
+        }}
+        """ for i in range(300)
+    )  # fmt: skip
+    last = f"func.func private @f300(%0: {vector}) -> {vector} {{ return %0 : {vector} }}"
+    main = f"""func.func @main(%0: {vector}) -> {vector} {{
+      %1 = call @f0(%0) : ({vector}) -> {vector}
+      return %1 : {vector}
+    }}"""
+    text = rewrite_module(functions + last + main)
+    assert text.count("stablehlo.tanh") == 300 and "call @" not in text
+    assert len(moved) == 900

@@ -48,7 +48,8 @@ class _Inlining:
                 self._look_at(op)
 
     def run(self) -> None:
-        for name in list(self.functions):
+        # Callers first: what is called once is then moved once, however deep calls go.
+        for name in sorted(self.functions, key=lambda each: _is_private(self.functions[each].op)):
             self._finish(name)
         for name, function in self.functions.items():
             if function.movable and not self.uses[name]:
@@ -67,14 +68,26 @@ class _Inlining:
         self.functions[name] = _Function(function, len(inner), calls, _is_private(function) and _is_plain(function))
 
     def _finish(self, name: str) -> None:
-        """Inline in a function what it calls, after what they call."""
+        """Inline in a function what it calls: functions called once before what they call, others after it."""
         if name in self.done:
             return
         self.done.add(name)
         function = self.functions[name]
-        calls, kept = function.calls, list[ir.Operation]()
-        for call in calls:
+        calls, kept = function.calls[::-1], list[ir.Operation]()
+        while calls:
+            call = calls.pop()
             callee = callee_name(call) or ""
+            if (
+                callee in self.functions
+                and callee not in self.done
+                and self.uses[callee] == 1
+                and self._goes(call, callee)
+            ):
+                self.done.add(callee)
+                inner = list[ir.Operation]()
+                self._inline(call, callee, function, inner)
+                calls += inner[::-1]
+                continue
             if callee in self.functions:
                 self._finish(callee)
             if callee in self.functions and self._goes(call, callee):

@@ -6,21 +6,40 @@ comes out equal is merged again.
 
 from scalify_hlo.analysis.calls import CALLS, CallGraph, callee_name, calls_in, walk
 from scalify_hlo.bindings import ir, passmanager, register_inliner
+from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.module.fresh_names import fresh_name
 from scalify_hlo.types import tensor_info
 
+# Operations that copies of functions may have in all.
+_MOST_COPIED = 1_000_000
+_TOO_MANY = (
+    f"calls of functions within functions stand for more than {_MOST_COPIED:,} operations, each with types of its own; "
+    "call functions less often, or give them to the tool in parts"
+)
+
 
 def unshare(module: ir.Module) -> None:
-    """Give every call of a function that computes on floats a copy of its own, nested calls included."""
+    """Give every call of a function that computes on floats a copy of its own, nested calls included.
+
+    Raises ScalifyError where that would be too many: functions that call the next one twice are 2^n.
+    """
     calls = CallGraph(module)
     functions = dict(calls.functions)
     used = set(calls.public)
+    left = _MOST_COPIED
 
-    def visit(function: ir.Operation) -> None:
-        for op, callee in calls_in(function):
-            if callee not in functions or not has_floats(functions[callee]):
+    def visit(function: ir.Operation, copied: bool) -> None:
+        nonlocal left
+        operations = walk(function)
+        left -= len(operations) if copied else 0
+        if left < 0:
+            raise ScalifyError(Diagnostic(_TOO_MANY, describe_location(function.location)))
+        for op in operations:
+            callee = callee_name(op) if op.name in CALLS else None
+            if callee is None or callee not in functions or not has_floats(functions[callee]):
                 continue
-            if callee in used:
+            shared = callee in used
+            if shared:
                 original = functions[callee]
                 callee = fresh_name(callee, functions.__contains__)
                 copy = original.clone(ip=ir.InsertionPoint.after(original))
@@ -29,10 +48,10 @@ def unshare(module: ir.Module) -> None:
                 functions[callee] = copy
                 _set_callee(op, callee)
             used.add(callee)
-            visit(functions[callee])
+            visit(functions[callee], shared)
 
     for name in calls.public:
-        visit(functions[name])
+        visit(functions[name], False)
 
 
 def merge_equal(module: ir.Module) -> None:

@@ -1,7 +1,8 @@
 """Numbers that stand in for zeros, where(n == 0, 1, n): what is divided by then is not 0.
 
 Such a number says nothing of the size of the others: at its scale 1 an n of 2^-20 would be all but lost in f16, and
-what is divided by it infinite. It is chosen by a comparison of the tensor with a number that is smaller.
+what is divided by it infinite. It is chosen by a comparison of the tensor with a number that is smaller. What f16 does
+not hold, 1e30 and infinity, is no divisor but a mask: what is not to be the least.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import Number, number_behind
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import LARGEST_F16, tensor_info
 
 # Where the tensor is on the left of a comparison with a number k: whether it is small where that is true.
 _SMALL_WHERE_TRUE = {"EQ": True, "LE": True, "LT": True, "NE": False, "GT": False, "GE": False}
@@ -39,6 +40,6 @@ def _stands_in(select: ir.Operation, number: Number) -> bool:
             continue
         side = 0 if _SMALL_WHERE_TRUE[direct] else 1  # where the number is taken
         chosen = number(members[side])
-        if chosen and 0 <= bound < chosen and unconverted(members[1 - side]) == tensor:
+        if chosen and 0 <= bound < chosen <= LARGEST_F16 and unconverted(members[1 - side]) == tensor:
             return True
     return False

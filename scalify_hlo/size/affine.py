@@ -116,7 +116,7 @@ class AffineForms:
                 same = tensor_info(operands[0].type).size == tensor_info(value.type).size
                 return [(ONE, operands[0])] if same else None
             case "stablehlo.case" | "stablehlo.if":
-                return _branches(op, value)
+                return _branches(op, value) if len(op.regions) <= _MOST_SOURCES else None
             case "stablehlo.custom_call":
                 return [(ONE, operands[0])] if is_identity_call(op) else None
             case "stablehlo.composite" if ir.StringAttr(op.attributes["name"]).value in _CARRYING_COMPOSITES:

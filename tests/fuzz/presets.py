@@ -42,12 +42,15 @@ from tests.fuzz.judge import described_error, fitted, neighbours, options_of, ru
 from tests.fuzz.programs import smaller
 from tests.fuzz.training import draw_training
 
-PRESETS = ("fp16", "fp16-state", "fp8", "fp8-fp16-state", "bf16", "mxfp8")
+PRESETS = ("fp16", "fp16-state", "fp8", "fp8-fp16-state", "bf16", "mxfp8", "nvfp4")
+# They serve forward programs.
+_FORWARD = ("mxfp8", "nvfp4")
 _VALUES = ("normal", "positive", "small", "equal", "some zeros")
 _ROUNDED, _OPERANDS = "fuzz.digits", "fuzz.operand_digits"
-# Digits after the point, beyond which a value of the type is rounded; of E5M2.
+# Digits after the point, beyond which a value of the type is rounded; of operands of products, E5M2 and E2M1.
 _DIGITS = {"f16": 10, "bf16": 7}
 _FP8_DIGITS = 2
+_FP4_DIGITS = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,8 +78,8 @@ def case(seed: int, k: int) -> PresetCase:
     """Case `k` of a seed."""
     rng = random.Random(f"{seed}/{k}/presets")
     precision = rng.choice(PRESETS)
-    program = draw_training(seed, k, forward=precision == "mxfp8")
-    if precision != "mxfp8" and rng.random() < 0.35:
+    program = draw_training(seed, k, forward=precision in _FORWARD)
+    if rng.random() < 0.35:
         program = _in_f32(draw(seed, k, rng.random() < 0.5), rng)
     options = options_of(program, rng) if rng.random() < 0.4 else ""
     left_out = ("scale-dims", "result-scales", "on-unsupported")
@@ -127,7 +130,8 @@ def _judge(text: str, arrays: Sequence[Array], found: PresetCase) -> str:
     ]
     got = _run(rewritten, rewritten_arguments(splits, pairings, new))
     ideal = _run(promote_to_f64(original), promote_arrays(arrays))
-    rounded = _rounded(cast, fp8=chosen.fp8_products)
+    digits = _FP4_DIGITS if chosen.blocks == "nvfp4" else _FP8_DIGITS
+    rounded = _rounded(cast, operand_digits=digits if chosen.fp8_products else None)
 
     def failing(results: Sequence[Array], references: Sequence[Sequence[Array]]) -> set[int]:
         wrong = set(range(len(signature.results)))
@@ -153,8 +157,8 @@ def _judge(text: str, arrays: Sequence[Array], found: PresetCase) -> str:
     return f"wrong: results {sorted(wrong - hard)}" if wrong - hard else f"hard: results {sorted(hard)}"
 
 
-def _rounded(cast: ir.Module, *, fp8: bool) -> ir.Module:
-    """The cast program in f64, rounded where the cast has narrow values."""
+def _rounded(cast: ir.Module, *, operand_digits: int | None) -> ir.Module:
+    """The cast program in f64, rounded where the cast has narrow values, and operands of products where they are."""
     marked = clone(cast)
     with marked.context:
         for op in operations(marked):
@@ -162,8 +166,8 @@ def _rounded(cast: ir.Module, *, fp8: bool) -> ir.Module:
             digits = [_DIGITS.get(tensor_info(each).element, 0) for each in types]
             if any(digits) and op.name != "stablehlo.constant":
                 op.attributes[_ROUNDED] = _integer(max(digits))
-            if fp8 and op.name == "stablehlo.dot_general":
-                op.attributes[_OPERANDS] = _integer(_FP8_DIGITS)
+            if operand_digits is not None and op.name == "stablehlo.dot_general":
+                op.attributes[_OPERANDS] = _integer(operand_digits)
     wide = promote_to_f64(marked)
     with wide.context, ir.Location.unknown():
         for op in operations(wide):

@@ -300,3 +300,23 @@ def test_a_number_that_stands_in_for_zeros_keeps_its_digits() -> None:
         (result,) = Rewritten.of(text).run(splits)
         got = result.data.astype(np.float64) * (1.0 if result.scale is None else result.scale)
         np.testing.assert_allclose(got, y.astype(np.float64) / 3, rtol=2.0**-9)
+
+
+@pytest.mark.parametrize("number", ["1e30", "-1e30", "1e9", "-1e9", "jnp.finfo(jnp.float32).min"])
+@pytest.mark.parametrize("line", ["jnp.where(a0 > 0, a0, {})", "nn.softmax(jnp.where(a0 > -9, a0, {}))"])
+def test_masks_that_f16_does_not_hold(line: str, number: str) -> None:
+    """-1e30 was to be -4e27 at least: the scale for it left nothing of what it stood beside, and softmax was even."""
+    assert _outcome(line.format(number), Argument("a0", (3, 5), "float16", "positive")) == "ok"
+
+
+@pytest.mark.parametrize("values", ["normal", "zeros", "some zeros"])
+@pytest.mark.parametrize("line", [
+    "jnp.where(a0 > 0, a0, jnp.inf)", "jax.jvp(lambda z: jnp.where(z > 0, z, jnp.inf), (a0,), (jnp.ones_like(a0),))[1]",
+    "jnp.minimum(jnp.where(a0 != 0, a0, 1e30), 1.0)",
+])  # fmt: skip
+def test_what_stands_for_zeros_and_is_no_divisor(line: str, values: str) -> None:
+    """Infinity ended the process, and 1e30 in f32 had its own scale: the others were 0 where they became f16."""
+    assert _outcome(line, Argument("a0", (3, 5), "float16", values)) == "ok"
+    if "1e30" in line:
+        narrowed = line.replace("a0", "a0.astype(jnp.float32)") + ".astype(jnp.float16)"
+        assert _outcome(narrowed, Argument("a0", (3, 5), "float16", "normal")) == "ok"

@@ -44,3 +44,17 @@ def test_products_of_complex_numbers_have_no_fp8_operands() -> None:
     """What a preset may lose was to be measured with their operands rounded as floats: an error of MLIR."""
     program = Program((Argument("a0", (4, 4), "float32"),), ((("v0",), "((a0 + 1j) @ (a0 - 1j)).real"),), ("v0",))
     assert judge(PresetCase(program, "fp8", "", 0)) == "ok"
+
+
+@pytest.mark.parametrize("f", ["jnp.tanh", "jnp.sin", "jnp.arctan"])
+@pytest.mark.parametrize("precision", ["fp16", "fp8"])
+def test_small_state_to_which_a_function_of_it_is_added(precision: str, f: str) -> None:
+    """c/2 + f(c) in a loop was as large as the bound of f: gradients of 1/|c| were infinite in f16."""
+    arguments = tuple(Argument(f"a{i}", (4, 4), "float32", "small" if i else "normal") for i in range(3))
+    state = f"lax.fori_loop(0, 3, lambda i, c: c * 0.5 + {f}(c), a1 @ a2 * 2.0 ** -6)"
+    lines = (
+        (("v0",), f"jax.grad(lambda a1: jnp.sum(a0 / jnp.linalg.norm({state}, axis=-1, keepdims=True)))(a1)"),
+        (("v1",), f"jnp.tanh({state} + {f}({state}))"),
+    )
+    program = Program(arguments, lines, ("v0", "v1"))
+    assert judge(PresetCase(program, precision, "", 3)) == "ok"

@@ -19,14 +19,13 @@ func.func public @chlo_ragged_dot(%0: tensor<6x8xf32>, %1: tensor<2x8x3xf32>, %2
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<6x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<2x8x3xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG4:[A-Za-z_0-9]+]]: tensor<2xi32>) -> (tensor<6x3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<6x3xf32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<6x8xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = "chlo.ragged_dot"(%[[VARG0]], %[[VARG2]], %[[VARG4]]) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<6x8xf16>, tensor<2x8x3xf16>, tensor<2xi32>) -> tensor<6x3xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_1]] : tensor<6x3xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[V2]] : (tensor<6x3xf32>) -> tensor<6x3xf16>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V4]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V3]], %[[V5]] : tensor<6x3xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VCST_1]] : tensor<6x8xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = "chlo.ragged_dot"(%[[V1]], %[[VARG2]], %[[VARG4]]) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<6x8xf16>, tensor<2x8x3xf16>, tensor<2xi32>) -> tensor<6x3xf16>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V2]], %[[V4]] : tensor<6x3xf16>, tensor<f32>
 func.func public @chlo_ragged_dot_f16(%0: tensor<6x8xf16>, %1: tensor<2x8x3xf16>, %2: tensor<2xi32>) -> (tensor<6x3xf16>) {
     %r = "chlo.ragged_dot"(%0, %1, %2) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>} : (tensor<6x8xf16>, tensor<2x8x3xf16>, tensor<2xi32>) -> (tensor<6x3xf16>)
     return %r : tensor<6x3xf16>
@@ -52,14 +51,13 @@ func.func public @convolution(%0: tensor<2x6x3xf32>, %1: tensor<2x3x4xf32>) -> (
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<2x6x3xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<2x3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<2x5x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<2x5x4xf32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<2x3x4xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convolution(%[[VARG0]], %[[VARG2]]) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x3xf16>, tensor<2x3x4xf16>) -> tensor<2x5x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_1]] : tensor<2x5x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[V2]] : (tensor<2x5x4xf32>) -> tensor<2x5x4xf16>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V4]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V3]], %[[V5]] : tensor<2x5x4xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[VCST_1]] : tensor<2x3x4xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convolution(%[[VARG0]], %[[V1]]) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x3xf16>, tensor<2x3x4xf16>) -> tensor<2x5x4xf16>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V2]], %[[V4]] : tensor<2x5x4xf16>, tensor<f32>
 func.func public @convolution_f16(%0: tensor<2x6x3xf16>, %1: tensor<2x3x4xf16>) -> (tensor<2x5x4xf16>) {
     %r = "stablehlo.convolution"(%0, %1) {dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x3xf16>, tensor<2x3x4xf16>) -> (tensor<2x5x4xf16>)
     return %r : tensor<2x5x4xf16>
@@ -85,14 +83,13 @@ func.func public @convolution_of_feature_groups(%0: tensor<2x6x4xf32>, %1: tenso
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<2x6x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<2x2x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<2x5x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<2x5x4xf32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<2x2x4xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convolution(%[[VARG0]], %[[VARG2]]) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x6x4xf16>, tensor<2x2x4xf16>) -> tensor<2x5x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_1]] : tensor<2x5x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[V2]] : (tensor<2x5x4xf32>) -> tensor<2x5x4xf16>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V4]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V3]], %[[V5]] : tensor<2x5x4xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[VCST_1]] : tensor<2x2x4xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convolution(%[[VARG0]], %[[V1]]) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x6x4xf16>, tensor<2x2x4xf16>) -> tensor<2x5x4xf16>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V2]], %[[V4]] : tensor<2x5x4xf16>, tensor<f32>
 func.func public @convolution_of_feature_groups_f16(%0: tensor<2x6x4xf16>, %1: tensor<2x2x4xf16>) -> (tensor<2x5x4xf16>) {
     %r = "stablehlo.convolution"(%0, %1) {dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x6x4xf16>, tensor<2x2x4xf16>) -> (tensor<2x5x4xf16>)
     return %r : tensor<2x5x4xf16>
@@ -118,14 +115,13 @@ func.func public @dot(%0: tensor<3x8xf32>, %1: tensor<8x2xf32>) -> (tensor<3x2xf
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<8x2xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x2xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<3x2xf32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<8x2xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.dot %[[VARG0]], %[[VARG2]] : (tensor<3x8xf16>, tensor<8x2xf16>) -> tensor<3x2xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_1]] : tensor<3x2xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[V2]] : (tensor<3x2xf32>) -> tensor<3x2xf16>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V4]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V3]], %[[V5]] : tensor<3x2xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[VCST_1]] : tensor<8x2xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.dot %[[VARG0]], %[[V1]] : (tensor<3x8xf16>, tensor<8x2xf16>) -> tensor<3x2xf16>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V2]], %[[V4]] : tensor<3x2xf16>, tensor<f32>
 func.func public @dot_f16(%0: tensor<3x8xf16>, %1: tensor<8x2xf16>) -> (tensor<3x2xf16>) {
     %r = "stablehlo.dot"(%0, %1) : (tensor<3x8xf16>, tensor<8x2xf16>) -> (tensor<3x2xf16>)
     return %r : tensor<3x2xf16>
@@ -151,14 +147,13 @@ func.func public @dot_general(%0: tensor<3x8xf32>, %1: tensor<8x2xf32>) -> (tens
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<8x2xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x2xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<3x2xf32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<8x2xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.dot_general %[[VARG0]], %[[VARG2]], contracting_dims = [1] x [0] : (tensor<3x8xf16>, tensor<8x2xf16>) -> tensor<3x2xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_1]] : tensor<3x2xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[V2]] : (tensor<3x2xf32>) -> tensor<3x2xf16>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V4]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V3]], %[[V5]] : tensor<3x2xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[VCST_1]] : tensor<8x2xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.dot_general %[[VARG0]], %[[V1]], contracting_dims = [1] x [0] : (tensor<3x8xf16>, tensor<8x2xf16>) -> tensor<3x2xf16>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V2]], %[[V4]] : tensor<3x2xf16>, tensor<f32>
 func.func public @dot_general_f16(%0: tensor<3x8xf16>, %1: tensor<8x2xf16>) -> (tensor<3x2xf16>) {
     %r = "stablehlo.dot_general"(%0, %1) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : (tensor<3x8xf16>, tensor<8x2xf16>) -> (tensor<3x2xf16>)
     return %r : tensor<3x2xf16>
@@ -184,14 +179,13 @@ func.func public @dot_general_of_a_batch(%0: tensor<2x3x8xf32>, %1: tensor<2x4x8
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<2x3x8xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<2x4x8xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<2x3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<4.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<2x3x4xf32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.500000e-01> : tensor<2x3x8xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.dot_general %[[VARG0]], %[[VARG2]], batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x3x8xf16>, tensor<2x4x8xf16>) -> tensor<2x3x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_1]] : tensor<2x3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[V2]] : (tensor<2x3x4xf32>) -> tensor<2x3x4xf16>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V4]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V3]], %[[V5]] : tensor<2x3x4xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VCST_1]] : tensor<2x3x8xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.dot_general %[[V1]], %[[VARG2]], batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x3x8xf16>, tensor<2x4x8xf16>) -> tensor<2x3x4xf16>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V2]], %[[V4]] : tensor<2x3x4xf16>, tensor<f32>
 func.func public @dot_general_of_a_batch_f16(%0: tensor<2x3x8xf16>, %1: tensor<2x4x8xf16>) -> (tensor<2x3x4xf16>) {
     %r = "stablehlo.dot_general"(%0, %1) {dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [2]>} : (tensor<2x3x8xf16>, tensor<2x4x8xf16>) -> (tensor<2x3x4xf16>)
     return %r : tensor<2x3x4xf16>
@@ -217,10 +211,9 @@ func.func public @dot_general_outer_product(%0: tensor<3xf32>, %1: tensor<2xf32>
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<2xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x2xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.dot_general %[[VARG0]], %[[VARG2]], contracting_dims = [] x [] : (tensor<3xf16>, tensor<2xf16>) -> tensor<3x2xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[V1]] : (tensor<3x2xf32>) -> tensor<3x2xf16>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V2]], %[[V3]] : tensor<3x2xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.dot_general %[[VARG0]], %[[VARG2]], contracting_dims = [] x [] : (tensor<3xf16>, tensor<2xf16>) -> tensor<3x2xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V0]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V2]] : tensor<3x2xf16>, tensor<f32>
 func.func public @dot_general_outer_product_f16(%0: tensor<3xf16>, %1: tensor<2xf16>) -> (tensor<3x2xf16>) {
     %r = "stablehlo.dot_general"(%0, %1) {dot_dimension_numbers = #stablehlo.dot<>} : (tensor<3xf16>, tensor<2xf16>) -> (tensor<3x2xf16>)
     return %r : tensor<3x2xf16>
@@ -252,15 +245,14 @@ func.func public @dynamic_conv(%0: tensor<2x6x3xf32>, %1: tensor<2x3x4xf32>) -> 
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<2x6x3xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}, %[[VARG2:[A-Za-z_0-9]+]]: tensor<2x3x4xf16> {scalify.role = "data"}, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<2x5x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.17549435E-38> : tensor<f32>
 // CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<2x5x4xf32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<2x3x4xf16>
 // CHECK: %[[VC:[A-Za-z_0-9]+]] = stablehlo.constant dense<0> : tensor<1x2xi64>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = "stablehlo.dynamic_conv"(%[[VARG0]], %[[VARG2]], %[[VC]]) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64}> : (tensor<2x6x3xf16>, tensor<2x3x4xf16>, tensor<1x2xi64>) -> tensor<2x5x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[VCST_1]] : tensor<2x5x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[V2]] : (tensor<2x5x4xf32>) -> tensor<2x5x4xf16>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V4]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V3]], %[[V5]] : tensor<2x5x4xf16>, tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG2]], %[[VCST_1]] : tensor<2x3x4xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = "stablehlo.dynamic_conv"(%[[VARG0]], %[[V1]], %[[VC]]) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64}> : (tensor<2x6x3xf16>, tensor<2x3x4xf16>, tensor<1x2xi64>) -> tensor<2x5x4xf16>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V3]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V2]], %[[V4]] : tensor<2x5x4xf16>, tensor<f32>
 func.func public @dynamic_conv_f16(%0: tensor<2x6x3xf16>, %1: tensor<2x3x4xf16>) -> (tensor<2x5x4xf16>) {
 
     %p = stablehlo.constant dense<0> : tensor<1x2xi64>

@@ -89,15 +89,12 @@ func.func public @reduce_add(%0: tensor<3x6xf32>) -> (tensor<3xf32>) {
 // CHECK-LABEL: func.func public @reduce_add_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x6xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3xf32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x6xf16>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x6xf16>) -> tensor<3x6xf32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_1]] : (tensor<f16>) -> tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[V0]] init: %[[V1]]) applies stablehlo.add across dimensions = [1] : (tensor<3x6xf32>, tensor<f32>) -> tensor<3xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[VCST_0]] : tensor<3xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.convert %[[V3]] : (tensor<3xf32>) -> tensor<3xf16>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V4]], %[[V5]] : tensor<3xf16>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VCST_0]] : tensor<3x6xf16>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.reduce(%[[V0]] init: %[[VCST_1]]) applies stablehlo.add across dimensions = [1] : (tensor<3x6xf16>, tensor<f16>) -> tensor<3xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V2]] : tensor<3xf16>, tensor<f32>
 func.func public @reduce_add_f16(%0: tensor<3x6xf16>) -> (tensor<3xf16>) {
     %1 = stablehlo.constant dense<0.0> : tensor<f16>
     %r = "stablehlo.reduce"(%0, %1) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.add %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {dimensions = array<i64: 1>} : (tensor<3x6xf16>, tensor<f16>) -> (tensor<3xf16>)
@@ -492,15 +489,12 @@ func.func public @reduce_window_add(%0: tensor<3x6xf32>) -> (tensor<3x3xf32>) {
 // CHECK-LABEL: func.func public @reduce_window_add_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x6xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x3xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x6xf16>) -> tensor<3x6xf32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST]] : (tensor<f16>) -> tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = "stablehlo.reduce_window"(%[[V0]], %[[V1]]) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
-// CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V4]] : tensor<f32>
-// CHECK: }) : (tensor<3x6xf32>, tensor<f32>) -> tensor<3x3xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[V2]] : (tensor<3x3xf32>) -> tensor<3x3xf16>
-// CHECK: return %[[V3]], %[[VARG1]] : tensor<3x3xf16>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = "stablehlo.reduce_window"(%[[VARG0]], %[[VCST]]) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+// CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f16>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f16>):
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f16>
+// CHECK: stablehlo.return %[[V1]] : tensor<f16>
+// CHECK: }) : (tensor<3x6xf16>, tensor<f16>) -> tensor<3x3xf16>
+// CHECK: return %[[V0]], %[[VARG1]] : tensor<3x3xf16>, tensor<f32>
 func.func public @reduce_window_add_f16(%0: tensor<3x6xf16>) -> (tensor<3x3xf16>) {
     %1 = stablehlo.constant dense<0.0> : tensor<f16>
     %r = "stablehlo.reduce_window"(%0, %1) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.add %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>} : (tensor<3x6xf16>, tensor<f16>) -> (tensor<3x3xf16>)
@@ -529,19 +523,16 @@ func.func public @reduce_window_cumulative_sum(%0: tensor<6xf32>) -> (tensor<6xf
 // CHECK-LABEL: func.func public @reduce_window_cumulative_sum_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<6xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<6xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
 // CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<6xf32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<6xf16>
 // CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<6xf16>) -> tensor<6xf32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_1]] : (tensor<f16>) -> tensor<f32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = "stablehlo.reduce_window"(%[[V0]], %[[V1]]) <{padding = dense<{{\[\[}}5, 0{{\]\]}}> : tensor<1x2xi64>, window_dimensions = array<i64: 6>}> ({
-// CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f32>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f32>):
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f32>
-// CHECK: stablehlo.return %[[V6]] : tensor<f32>
-// CHECK: }) : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[VCST_0]] : tensor<6xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.convert %[[V3]] : (tensor<6xf32>) -> tensor<6xf16>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V4]], %[[V5]] : tensor<6xf16>, tensor<f32>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG0]], %[[VCST_0]] : tensor<6xf16>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = "stablehlo.reduce_window"(%[[V0]], %[[VCST_1]]) <{padding = dense<{{\[\[}}5, 0{{\]\]}}> : tensor<1x2xi64>, window_dimensions = array<i64: 6>}> ({
+// CHECK: ^bb0(%[[VARG2:[A-Za-z_0-9]+]]: tensor<f16>, %[[VARG3:[A-Za-z_0-9]+]]: tensor<f16>):
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.add %[[VARG2]], %[[VARG3]] : tensor<f16>
+// CHECK: stablehlo.return %[[V3]] : tensor<f16>
+// CHECK: }) : (tensor<6xf16>, tensor<f16>) -> tensor<6xf16>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V1]], %[[V2]] : tensor<6xf16>, tensor<f32>
 func.func public @reduce_window_cumulative_sum_f16(%0: tensor<6xf16>) -> (tensor<6xf16>) {
     %1 = stablehlo.constant dense<0.0> : tensor<f16>
     %r = "stablehlo.reduce_window"(%0, %1) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.add %a, %b : tensor<f16> stablehlo.return %c : tensor<f16> }) {window_dimensions = array<i64: 6>, padding = dense<[[5, 0]]> : tensor<1x2xi64>} : (tensor<6xf16>, tensor<f16>) -> (tensor<6xf16>)
