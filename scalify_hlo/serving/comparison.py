@@ -174,7 +174,9 @@ class _Sums:
             self.count += len(a)
             self.agree += int(np.sum(a.argmax(-1) == b.argmax(-1)))
             p, q = _log_softmax(b), _log_softmax(a)
-            self.divergence += float(np.sum(np.exp(p) * (p - q)))
+            # p log p is 0 at 0: scores of -inf are those of elements that are left out.
+            apart = np.subtract(p, q, out=np.zeros_like(p), where=p > -np.inf)
+            self.divergence += float(np.sum(np.exp(p) * apart))
 
     def loss(self, form: str, result: str) -> Loss:
         if self.integers:
