@@ -76,7 +76,7 @@ def main(
     from scalify_hlo.serving.comparison import check_scores
     from scalify_hlo.serving.keep_wide import keep_wide, parse_budget
     from scalify_hlo.serving.shared_scales import add_program
-    from scalify_hlo.serving.tensors import Batches, input_files, with_sizes_of
+    from scalify_hlo.serving.tensors import Batches, input_files, platform_index, with_sizes_of
 
     budget = parse_budget(wide) if wide else None
     if budget is not None and add_to:
@@ -88,7 +88,7 @@ def main(
     module = with_sizes_of(parse(read_program(input_path), make_context()), [*files, *weights])
     calibration = Calibration(module, precision, method, channels)
     check_scores(calibration.signature, scores)
-    batches = Batches(calibration.signature.arguments, weights, files)
+    batches = Batches(calibration.signature.arguments, weights, files, platform_index(module))
     if resume and os.path.exists(output_path):
         calibration.resume(read_scales(output_path))
     else:

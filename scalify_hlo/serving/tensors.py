@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import attributes_of
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, NUMPY_DTYPES, Array, is_float
 from scalify_hlo.execution.signature import TensorSpec, entry_signature
@@ -232,6 +234,14 @@ def with_sizes_of(module: ir.Module, files: Sequence[str]) -> ir.Module:
             return with_sizes(module, found)
     missing = ", ".join(spec.name for i, spec in symbolic.items() if i not in found)
     raise ScalifyError(Diagnostic(f"no array for arguments with symbolic sizes: {missing}", files[0] if files else ""))
+
+
+def platform_index(module: ir.Module) -> dict[int, Array]:
+    """For the argument of an export for several platforms that says which it runs on: the first. No other argument."""
+    main = public_function(module)
+    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
+    marks = {i: own["jax.global_constant"] for i, own in enumerate(attributes) if "jax.global_constant" in own}
+    return {i: np.zeros((), np.int32) for i, mark in marks.items() if ir.StringAttr(mark).value == "_platform_index"}
 
 
 def _arrays_of(arguments: Sequence[TensorSpec], path: str, others: Others = "none") -> dict[int, Array]:

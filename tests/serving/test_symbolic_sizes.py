@@ -116,3 +116,15 @@ def test_several_platforms_are_refused_where_their_products_are_several() -> Non
     program = export.export(jax.jit(either), platforms=("cpu", "cuda"))(shape, np.ones((4, 4), np.float32))
     with pytest.raises(ScalifyError, match="export it for one platform"):
         with_sizes(_module(program), {1: (2, 4)})
+
+
+def test_several_platforms_need_no_array_that_says_which(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "model.bin").write_bytes(exported(platforms=("cpu", "cuda"), sizes="").serialize())
+    scales, served, packed = (tmp_path / name for name in ("scales.json", "served.mlir", "packed.npz"))
+    weights, inputs = folder / "weights.npz", ("--inputs", folder / "batch.npz")
+    run(calibrate.main, tmp_path / "model.bin", "--precision=fp8", "--weights", weights, *inputs, "-o", scales)
+    run(scalify_opt.main, tmp_path / "model.bin", "--precision=fp8", f"--pin-scales={scales}", "-o", served)
+    run(pack.main, served, weights, *inputs, "-o", packed)
+    shown = run(compare.main, tmp_path / "model.bin", served, "--weights", weights, *inputs, "--packed", packed)
+    error = next(line for line in shown.splitlines() if "served" in line).split()[2]
+    assert float(error) < 0.1
