@@ -33,6 +33,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.frontend.dependence import is_float
 from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
 from scalify_hlo.frontend.state_pairs import state_pairs
+from scalify_hlo.module.handed_names import name_arguments
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify, passes_for_devices
 from scalify_hlo.rewrite import scalify_in_place
@@ -168,6 +169,7 @@ def module_of(exported: Exported, context: ir.Context) -> ir.Module:
             f"this Exported is damaged: its module has {len(arguments)} arguments and {len(results)} results, "
             f"its signature says {len(exported.module_kept_var_idx)} and {len(exported.out_avals)}"
         )
+    name_arguments(module)
     return module
 
 

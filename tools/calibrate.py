@@ -76,7 +76,7 @@ def main(
     from scalify_hlo.serving.comparison import check_scores
     from scalify_hlo.serving.keep_wide import keep_wide, parse_budget
     from scalify_hlo.serving.shared_scales import add_program
-    from scalify_hlo.serving.tensors import Batches, input_files
+    from scalify_hlo.serving.tensors import Batches, input_files, platform_index, with_sizes_of
 
     budget = parse_budget(wide) if wide else None
     if budget is not None and add_to:
@@ -84,9 +84,11 @@ def main(
     patterns = [each for each in weights if "*" in each and not os.path.exists(each)]
     weights = tuple(each for each in weights if each not in patterns)
     precision = with_weight_names(precision, patterns)
-    calibration = Calibration(parse(read_program(input_path), make_context()), precision, method, channels)
+    files = input_files(inputs)
+    module = with_sizes_of(parse(read_program(input_path), make_context()), [*files, *weights])
+    calibration = Calibration(module, precision, method, channels)
     check_scores(calibration.signature, scores)
-    batches = Batches(calibration.signature.arguments, weights, input_files(inputs))
+    batches = Batches(calibration.signature.arguments, weights, files, platform_index(module))
     if resume and os.path.exists(output_path):
         calibration.resume(read_scales(output_path))
     else:

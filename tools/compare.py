@@ -54,10 +54,14 @@ def main(
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.serving.comparison import compare, loss_table  # imports jax: not for --help
-    from scalify_hlo.serving.tensors import Batches, input_files, read_tensors
+    from scalify_hlo.serving.tensors import Batches, input_files, platform_index, read_tensors, with_sizes_of
 
-    original, served = (parse(read_program(path), make_context()) for path in (original_path, served_path))
-    batches = Batches(entry_signature(original).arguments, weights, input_files(inputs))
+    files = input_files(inputs)
+    original, served = (
+        with_sizes_of(parse(read_program(path), make_context()), [*files, *weights])
+        for path in (original_path, served_path)
+    )
+    batches = Batches(entry_signature(original).arguments, weights, files, platform_index(original))
     data = read_tensors(packed) if packed else None
     compared = Stages("scalify-compare").run(
         f"running {len(batches)} batches",

@@ -12,7 +12,7 @@ from scalify_hlo.io.files import write_output
 from scalify_hlo.io.serialization import parse
 from scalify_hlo.serving.compensation import Readings
 from scalify_hlo.serving.packing import SCALE_PREFIX, cache_arguments, pack, pinned_arguments, unpack
-from scalify_hlo.serving.tensors import input_files, read_with_metadata, tensor_bytes
+from scalify_hlo.serving.tensors import input_files, read_with_metadata, tensor_bytes, with_sizes_of
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, read_program, report, version_text
 from .progress import Stages
@@ -84,8 +84,10 @@ def _readings(
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.serving.product_inputs import sampled_readings  # imports jax: not for --help
 
+    files = input_files(inputs)
+    sized = with_sizes_of(module, files)
     found = Stages("scalify-pack").run(
-        "running the module", lambda: sampled_readings(module, tensors, input_files(inputs), weights_path)
+        "running the module", lambda: sampled_readings(sized, tensors, files, weights_path)
     )
     count = len(pinned_arguments(module).keys() - cache_arguments(module))
     click.echo(f"{len(found)} of {count} weights are rounded by what they are multiplied by, others to the nearest")

@@ -48,7 +48,7 @@ class TensorSpec:
         return both_floats and self.shape == other.shape and self.dtype.itemsize > other.dtype.itemsize
 
     def __str__(self) -> str:
-        return f"tensor<{''.join(f'{size}x' for size in self.shape)}{self.element_type}>"
+        return f"tensor<{''.join(f'{size}x' if size >= 0 else '?x' for size in self.shape)}{self.element_type}>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,10 +91,12 @@ def name_entry_main(module: ir.Module) -> None:
         entry_function(module).attributes["sym_name"] = ir.StringAttr.get("main")
 
 
-def entry_signature(module: ir.Module) -> Signature:
+def entry_signature(module: ir.Module, *, symbolic: bool = False) -> Signature:
     """Names, shapes, element types and roles of the entry function's arguments and results.
 
-    Raises ScalifyError for dynamic shapes and for types that are not tensors NumPy can hold.
+    symbolic: sizes that are no numbers are -1 in shapes.
+
+    Raises ScalifyError for such sizes otherwise, and for types that are not tensors NumPy can hold.
     """
     function = entry_function(module)
     function_type = function.attributes["function_type"].value
@@ -106,12 +108,12 @@ def entry_signature(module: ir.Module) -> Signature:
         location = argument.location
         named = location.name_str if isinstance(location, ir.NameLoc) else ""
         name = _string(attributes, "scalify.name") or named or f"arg{i}"
-        arguments.append(_spec(argument.type, name, attributes, function))
+        arguments.append(_spec(argument.type, name, attributes, function, symbolic))
     results: list[TensorSpec] = []
     for i, result_type in enumerate(function_type.results):
         attributes = result_attributes[i] if i < len(result_attributes) else None
         name = _string(attributes, "scalify.name") or _string(attributes, "jax.result_info") or f"result{i}"
-        results.append(_spec(result_type, name, attributes, function))
+        results.append(_spec(result_type, name, attributes, function, symbolic))
     return Signature(tuple(arguments), tuple(results))
 
 
@@ -211,11 +213,11 @@ def _types(specs: Sequence[TensorSpec]) -> str:
     return f"{shown}, ... {len(specs)} in all" if len(specs) > 8 else shown
 
 
-def _spec(type_: ir.Type, name: str, attributes: Any, function: Any) -> TensorSpec:
+def _spec(type_: ir.Type, name: str, attributes: Any, function: Any, symbolic: bool) -> TensorSpec:
     where = describe_location(function.operation.location)
     if not isinstance(type_, ir.RankedTensorType):
         raise ScalifyError(Diagnostic(f"{name} has type {type_}; only tensors can be fed and compared", where))
-    if not type_.has_static_shape:
+    if not type_.has_static_shape and not symbolic:
         raise ScalifyError(Diagnostic(f"{name} has type {type_}; refine dynamic shapes before running", where))
     element_type = str(type_.element_type)
     if element_type not in NUMPY_DTYPES:
@@ -224,7 +226,8 @@ def _spec(type_: ir.Type, name: str, attributes: Any, function: Any) -> TensorSp
     if role not in ("", "data", "scale", "scales"):
         wanted = '"data", "scale" or "scales"'
         raise ScalifyError(Diagnostic(f'{name} has scalify.role = "{role}"; it must be {wanted}', where))
-    return TensorSpec(name, tuple(type_.shape), element_type, role)
+    shape = tuple(-1 if type_.is_dynamic_dim(d) else type_.get_dim_size(d) for d in range(type_.rank))
+    return TensorSpec(name, shape, element_type, role)
 
 
 def _attribute_dictionaries(function: Any, key: str) -> list[Any]:

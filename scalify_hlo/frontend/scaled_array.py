@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.core
@@ -142,14 +142,13 @@ def _children_with_keys(x: ScaledArray) -> tuple[tuple[tuple[Any, Any], tuple[An
 def _from_children(aux_data: Any, children: Iterable[Any]) -> ScaledArray:
     """A ScaledArray of a tree. One is built for each result of each call, so every step of this is weighed."""
     del aux_data
-    data, scale = children
+    built: Any = _new(_Unfrozen)
+    built.data, built.scale = children
     frame = _getframe(1)
     if frame.f_code is TREE_MAP:
-        scale = scale_after_tree_map(frame, ScaledArray, data, scale)
-    built = _new(_Unfrozen)
-    built.data, built.scale = data, scale
+        built.scale = scale_after_tree_map(frame, ScaledArray, built.data, built.scale)
     built.__class__ = ScaledArray
-    return cast("ScaledArray", built)
+    return built
 
 
 jax.tree_util.register_pytree_with_keys(ScaledArray, _children_with_keys, _from_children, _children)

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import jax
-import jax.core
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
-from jax.interpreters.partial_eval import dce_jaxpr
+from jax.extend.core import jaxpr_as_fun
 
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.call import call_scalified
@@ -25,13 +22,13 @@ from scalify_hlo.frontend.conversion import as_scaled_array, is_float_array
 from scalify_hlo.frontend.dependence import is_float, scaled_results, sets_scaling
 from scalify_hlo.frontend.rewriting import Interface, shapes_of_scales
 from scalify_hlo.frontend.scale_shapes import announced
-from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
+from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, is_scaled
 from scalify_hlo.frontend.shardings import ShardedFunction
-from scalify_hlo.frontend.state_pairs import as_it_was, state_pairs
-from scalify_hlo.frontend.static_leaves import has_static, is_static, unwrapped, wrapped
-from scalify_hlo.frontend.stored_types import stored_types
-from scalify_hlo.frontend.tracing import tracing_scalified
-from scalify_hlo.frontend.updated_objects import ArgumentsUpdatedError, check_unchanged, returning_objects, write_back
+from scalify_hlo.frontend.state_pairs import as_it_was
+from scalify_hlo.frontend.static_leaves import has_static, unwrapped, wrapped
+from scalify_hlo.frontend.traced import Traced, data_of, trace
+from scalify_hlo.frontend.tracing import is_tracing_scalified
+from scalify_hlo.frontend.updated_objects import ArgumentsUpdatedError, returning_objects, write_back
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, parse_precision
 from scalify_hlo.precision import PrecisionPolicy
@@ -87,6 +84,10 @@ def scalify(
         "donate_argnums": donate_argnums, "donate_argnames": donate_argnames,
         "in_shardings": in_shardings, "out_shardings": out_shardings,
     }  # fmt: skip
+    if not callable(fun):
+        raise TypeError(f"scalify: {fun!r} is no function")
+    if options is not None and not isinstance(options, ScalifyOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"scalify: options is a ScalifyOptions, such as ScalifyOptions(rules='paper'), not {options!r}")
     policy = None if precision is None else parse_precision(precision)
     return ScalifiedFunction(fun, options, {k: v for k, v in jit_arguments.items() if v is not None}, policy)
 
@@ -167,6 +168,9 @@ class ScalifiedFunction(functools.partial[Any]):
         """The same for a function that updates objects among its arguments: it returns them too."""
         return ScalifiedFunction(returning_objects(self._fun), self._options, self._jit_arguments, self._precision)
 
+    def __repr__(self) -> str:
+        return f"<scalified {_name(self._fun)}>"
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -187,7 +191,7 @@ class ScalifiedFunction(functools.partial[Any]):
             return self._returning_objects.eval_shape(*args, **kwargs)[0]
 
     def stored(self, *args: Any, **kwargs: Any) -> Any:
-        """The arguments in the types in which the precision stores them; unchanged without one.
+        """The arguments in the types in which the precision stores them, plain state scaled; unchanged without one.
 
         Returns a tuple of the positional arguments; where there are keyword arguments, (tuple, dictionary of these).
 
@@ -263,78 +267,6 @@ class Call:
         return shapes_of_scales(self.operands, self.interface.inputs)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Traced:
-    """A call of a function: its leaves, and what it computes from those that are arrays.
-
-    leaves, tree, names: of the arguments. dynamic: the indices of the leaves that are arrays; all others are static.
-    jaxpr: of the arrays closed over, then of the dynamic leaves' data. out_tree: of its results.
-    """
-
-    leaves: list[Any]
-    tree: Any
-    names: list[str]
-    dynamic: list[int]
-    closed_over: list[Any]
-    jaxpr: Any
-    out_tree: Any
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        return (*[""] * len(self.closed_over), *(self.names[i] for i in self.dynamic))
-
-    @functools.cached_property
-    def state(self) -> dict[int, int]:
-        """Result -> leaf, of results that are the next values of arguments by the structure of their trees."""
-        return self._state(of_one_argument=False)
-
-    def _state(self, *, of_one_argument: bool) -> dict[int, int]:
-        given = [_type_of(_data(leaf)) for leaf in self.leaves]
-        returned = [_type_of(aval) for aval in self.jaxpr.out_avals]
-        return state_pairs(self.tree, given, self.out_tree, returned, of_one_argument=of_one_argument)
-
-    @property
-    def places(self) -> tuple[tuple[int, int], ...]:
-        """(input, result) of the jaxpr, of state that one argument is, or is part of."""
-        inputs = {leaf: len(self.closed_over) + i for i, leaf in enumerate(self.dynamic)}
-        found = self._state(of_one_argument=True)
-        return tuple((inputs[leaf], result) for result, leaf in found.items() if leaf in inputs)
-
-    def stored_types(self, precision: PrecisionPolicy) -> tuple[list[str], list[str]]:
-        """NumPy names of the element types of the jaxpr's inputs and results in a precision."""
-        inputs, results = stored_types(self.jaxpr, self.input_names, precision)
-        return inputs, results
-
-
-def _trace(fun: Callable[..., Any], args: Any, kwargs: Any, *, as_f32: bool) -> _Traced:
-    """Trace `fun` on plain arrays. as_f32: narrow floats become f32, which the function was written for."""
-    leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_scaled)
-    names = _names(fun, args, kwargs)
-    arrays = (ScaledArray, jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
-    dynamic = [i for i, leaf in enumerate(leaves) if isinstance(leaf, arrays)]
-    for i in dynamic:
-        _check_leaf(leaves[i], names[i])
-
-    any_static = any(is_static(leaf) for leaf in leaves)
-
-    def plain(*arrays: Any) -> Any:
-        filled = list(leaves)
-        for i, array in zip(dynamic, arrays, strict=True):
-            filled[i] = array
-        plain_args, plain_kwargs = jax.tree.unflatten(tree, filled)
-        with tracing_scalified():
-            results = fun(*plain_args, **plain_kwargs)
-        check_unchanged((plain_args, plain_kwargs), filled, results)
-        return wrapped(results) if any_static else results
-
-    inputs = [_data(leaves[i]) for i in dynamic]
-    if as_f32:
-        inputs = [_wide(x) for x in inputs]
-    jaxpr, shapes = jax.make_jaxpr(plain, return_shape=True)(*inputs)
-    jaxpr, closed_over = _hoist_tracers(_without_dead(jaxpr))
-    return _Traced(leaves, tree, names, dynamic, closed_over, jaxpr, jax.tree.structure(shapes))
-
-
 def _apply(
     fun: Callable[..., Any], options: ScalifyOptions, precision: PrecisionPolicy | None, args: Any, kwargs: Any
 ) -> Any:
@@ -351,24 +283,24 @@ def _apply(
         for is_pair in interface.results
     ]
     for result, argument in traced.state.items():
-        if is_float(_data(results[result])):
+        if is_float(data_of(results[result])):
             results[result] = as_it_was(results[result], traced.leaves[argument])
     return jax.tree.unflatten(traced.out_tree, results)
 
 
 def _prepared(
     fun: Callable[..., Any], options: ScalifyOptions, precision: PrecisionPolicy | None, args: Any, kwargs: Any
-) -> tuple[_Traced, Call]:
+) -> tuple[Traced, Call]:
     """`fun` traced on plain arrays, and the call of it on (data, scale) pairs."""
-    traced = _trace(fun, args, kwargs, as_f32=precision is not None)
+    traced = trace(fun, args, kwargs, as_f32=precision is not None)
     jaxpr, leaves = traced.jaxpr, [traced.leaves[i] for i in traced.dynamic]
     operands: list[Any] = list(traced.closed_over)
     scaled = [*[False] * len(operands), *map(is_scaled, leaves)]
     if not any(scaled) and not sets_scaling(jaxpr):
-        precision = None if precision is None else _without_scales(fun, precision)
+        precision = None if precision is None else _without_scales(fun, precision, traced)
     input_types, result_types = traced.stored_types(precision) if precision is not None else ((), ())
     for leaf, dtype in zip(leaves, input_types[len(operands) :] or [None] * len(leaves), strict=True):
-        operands.append(_stored_leaf(_data(leaf), dtype))
+        operands.append(_stored_leaf(data_of(leaf), dtype))
         if is_scaled(leaf):
             operands.append(leaf.broadcast_scale.astype(SCALE_DTYPE))  # may be 0: see `MAY_BE_ZERO`
     interface = Interface(
@@ -385,18 +317,23 @@ def _prepared(
 
 
 def _stored(fun: Callable[..., Any], precision: PrecisionPolicy, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """(args, kwargs) in the types of a precision; ScaledArrays keep their scales."""
-    traced = _trace(fun, args, kwargs, as_f32=True)
-    types, _ = traced.stored_types(precision)
-    leaves = _all_scaled(traced)
-    for i, dtype in zip(traced.dynamic, types[len(traced.closed_over) :], strict=True):
+    """(args, kwargs) in the types of a precision; ScaledArrays keep their scales, plain state gets some."""
+    traced = trace(fun, args, kwargs, as_f32=True)
+    stored, _ = traced.stored_types(precision)
+    types = dict(zip(traced.dynamic, stored[len(traced.closed_over) :], strict=True))
+    narrow: set[int] = set()
+    if precision.needs_scales and not any(map(is_scaled, traced.leaves)):
+        floats = (i for i in types if is_float_array(traced.leaves[i]))
+        narrow = {i for i in floats if np.dtype(types[i]).itemsize < 4}
+    leaves = _all_scaled(traced, narrow)
+    for i, dtype in types.items():
         leaves[i] = _stored_leaf(leaves[i], dtype)
     return jax.tree.unflatten(traced.tree, leaves)
 
 
-def _all_scaled(traced: _Traced) -> list[Any]:
-    """The leaves, with those of the state scaled that come back so."""
-    leaves = list(traced.leaves)
+def _all_scaled(traced: Traced, narrow: set[int]) -> list[Any]:
+    """The leaves, with those of the state scaled that come back so, and those with the given indices."""
+    leaves = [as_scaled_array(leaf) if i in narrow else leaf for i, leaf in enumerate(traced.leaves)]
     while True:
         scaled = [*[False] * len(traced.closed_over), *(is_scaled(leaves[i]) for i in traced.dynamic)]
         results = scaled_results(traced.jaxpr, scaled)
@@ -410,91 +347,27 @@ def _all_scaled(traced: _Traced) -> list[Any]:
 
 def _stored_leaf(leaf: Any, dtype: str | None) -> Any:
     """An argument in the type that a precision stores it in; integers, booleans and random keys as they are."""
-    return leaf if dtype is None or not is_float(_data(leaf)) else leaf.astype(dtype)
+    return leaf if dtype is None or not is_float(data_of(leaf)) else leaf.astype(dtype)
 
 
-def _without_scales(fun: Callable[..., Any], precision: PrecisionPolicy) -> PrecisionPolicy:
+def _without_scales(fun: Callable[..., Any], precision: PrecisionPolicy, traced: Traced) -> PrecisionPolicy | None:
     """A precision for a call without any scaled argument. Raises ScalifyError where it would leave the range."""
-    if precision.needs_scales:
-        raise ScalifyError(
-            f"scalify({_name(fun)}): no argument is a ScaledArray, and f16 and FP8 do not hold unscaled gradients: "
-            "give the state through scalify_hlo.as_scaled_array, or choose bf16"
-        )
-    return dataclasses.replace(precision, rescaling=(), state_rescale="off")
+    if not precision.needs_scales:
+        return dataclasses.replace(precision, rescaling=(), state_rescale="off")
+    if not any(map(is_float, [*traced.jaxpr.in_avals, *traced.jaxpr.consts])):
+        return None  # of integers and keys: nothing was given that could have had a scale
+    nested = " (its arguments are plain inside of another scalified function: give that one the precision)"
+    raise ScalifyError(
+        f"scalify({_name(fun)}): no argument is a ScaledArray, and f16 and FP8 do not hold unscaled gradients: "
+        "give the state through scalify_hlo.as_scaled_array, or choose bf16" + nested * is_tracing_scalified()
+    )
 
 
 def _name(fun: Callable[..., Any]) -> str:
     return getattr(fun, "__name__", type(fun).__name__)
 
 
-def _data(leaf: Any) -> Any:
-    return leaf.data if is_scaled(leaf) else leaf
-
-
-def _type_of(x: Any) -> Any:
-    """What two leaves have in common of which one replaces the other: their shape, and whether they are floats."""
-    return (np.shape(x), is_float(x)) if hasattr(x, "dtype") else None
-
-
-def _wide(x: Any) -> Any:
-    """The shape of an array with f32 for a narrower float; any other array itself."""
-    narrow = is_float(x) and x.dtype.itemsize < 4
-    return jax.ShapeDtypeStruct(np.shape(x), np.float32) if narrow else x
-
-
-def _without_dead(jaxpr: Any) -> Any:
-    """A jaxpr without what no result needs: gradients that are not returned are no backward pass."""
-    live, _ = dce_jaxpr(jaxpr.jaxpr, [True] * len(jaxpr.jaxpr.outvars), instantiate=True)
-    return ClosedJaxpr(live, jaxpr.consts)
-
-
-def _hoist_tracers(jaxpr: Any) -> tuple[Any, list[Any]]:
-    """A jaxpr that closes over no traced values, which become its first inputs; other constants stay in it."""
-    tracers = [c for c in jaxpr.consts if isinstance(c, jax.core.Tracer)]
-    if not tracers:
-        return jaxpr, []
-    count = len(tracers)
-
-    def closed(*arrays: Any) -> Any:
-        given = iter(arrays[:count])
-        consts = [next(given) if isinstance(c, jax.core.Tracer) else c for c in jaxpr.consts]
-        return jaxpr_as_fun(ClosedJaxpr(jaxpr.jaxpr, consts))(*arrays[count:])
-
-    return jax.make_jaxpr(closed)(*tracers, *jaxpr.in_avals), tracers
-
-
-def _check_leaf(leaf: Any, name: str) -> None:
-    if not is_scaled(leaf):
-        return
-    if not is_float(leaf.data):
-        raise TypeError(f"scalify: argument {name} is a ScaledArray of type {leaf.dtype}; only floats can be scaled")
-    try:
-        check_scale_shape(leaf.data.shape, leaf.broadcast_scale.shape)
-    except ValueError as error:
-        raise ValueError(f"scalify: argument {name}: {error}") from None
-
-
 def _common_scale_dtype(leaves: Sequence[Any]) -> Any:
     """f8E8M0FNU if all given scales have it, else f32."""
     dtypes = {leaf.scale.dtype for leaf in leaves if is_scaled(leaf)}
     return jnp.float8_e8m0fnu if dtypes == {np.dtype(jnp.float8_e8m0fnu)} else SCALE_DTYPE
-
-
-def _names(fun: Callable[..., Any], args: Any, kwargs: Any) -> list[str]:
-    """The name of each leaf: the parameter's, followed by the path inside it, such as state['w'][0]."""
-    try:
-        parameters = inspect.signature(fun).parameters.values()
-    except (TypeError, ValueError):
-        parameters = ()
-    positional: list[str] = []
-    for parameter in parameters:
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            positional += [f"{parameter.name}[{i}]" for i in range(len(args) - len(positional))]
-        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            positional.append(parameter.name)
-    positional += [f"args[{i}]" for i in range(len(positional), len(args))]
-    names: list[str] = []
-    for prefix, tree in [*zip(positional, args, strict=False), *sorted(kwargs.items())]:
-        paths = jax.tree_util.tree_leaves_with_path(tree, is_leaf=is_scaled)
-        names += [prefix + jax.tree_util.keystr(path) for path, _ in paths]
-    return names

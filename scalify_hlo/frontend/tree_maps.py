@@ -22,6 +22,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import threading
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -154,7 +155,8 @@ def _next_originals(frame: FrameType, scaled_type: type[Any]) -> list[Any]:
         # Those that are no callers of this one have ended in an exception.
         _maps.running = [each for each in _maps.running if _is_caller(each.frame, frame)]
         local = frame.f_locals
-        found = _Running(frame, _originals(local.get("tree"), local.get("rest", ()), scaled_type))
+        is_leaf = local.get("is_leaf")
+        found = _Running(frame, _originals(local.get("tree"), local.get("rest", ()), scaled_type, is_leaf))
         _maps.running.append(found)
     originals = found.originals[found.built] if found.built < len(found.originals) else []
     found.built += 1
@@ -170,11 +172,16 @@ def _is_caller(frame: FrameType, of: FrameType) -> bool:
     return caller is frame
 
 
-def _originals(tree: Any, rest: Any, scaled_type: type[Any]) -> list[list[Any]]:
-    def is_scaled(x: Any) -> bool:
-        return isinstance(x, scaled_type)
+def _originals(tree: Any, rest: Any, scaled_type: type[Any], is_leaf: Callable[[Any], bool] | None) -> list[list[Any]]:
+    """Of each ScaledArray that a map goes into, it and its counterparts; none inside of what it takes as a leaf."""
 
-    leaves, structure = jax.tree.flatten(tree, is_leaf=is_scaled)
+    def is_scaled(x: Any) -> bool:
+        return isinstance(x, scaled_type) and not is_whole(x)
+
+    def is_whole(x: Any) -> bool:
+        return is_leaf is not None and is_leaf(x)
+
+    leaves, structure = jax.tree.flatten(tree, is_leaf=lambda x: is_scaled(x) or is_whole(x))
     columns = [leaves]
     for other in rest:
         try:

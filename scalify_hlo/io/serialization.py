@@ -16,6 +16,7 @@ from scalify_hlo.bindings import exported_module, ir, stablehlo
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.diagnostics import collect_diagnostics, from_mlir_error, located
 from scalify_hlo.io.isolation import bounded_reading
+from scalify_hlo.module.handed_names import name_arguments
 
 Format = Literal["text", "bytecode", "artifact", "exported"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -109,6 +110,13 @@ def _looks_like_flatbuffer(data: bytes) -> bool:
 
 def parse(program: Program, context: ir.Context) -> ir.Module:
     """The module of a program, in `context`. Raises ScalifyError with one located diagnostic."""
+    module = _parse(program, context)
+    with context:
+        name_arguments(module)
+    return module
+
+
+def _parse(program: Program, context: ir.Context) -> ir.Module:
     if program.is_text:
         with _bounded(program):
             try:

@@ -39,15 +39,24 @@ def integer_splat(type_: ir.Type, number: int) -> ir.Value:
 
 def times(value: ir.Value, number: float) -> ir.Value:
     """A float tensor times a number of its type; itself for 1."""
-    return value if number == 1 else op("multiply", value.type, value, splat(value.type, number))
+    return value if number == 1 else op("multiply", value.type, value, filled(value, number))
 
 
-def broadcast(scalar: ir.Value, like: ir.Value) -> ir.Value:
-    """A rank-0 tensor at the shape of another."""
-    type_, dimensions = with_element(like.type, tensor_info(scalar.type).element), ir.DenseI64ArrayAttr.get([])
+def filled(like: ir.Value, number: float) -> ir.Value:
+    """A float number at the type of another value, whose sizes may be symbolic."""
+    info = tensor_info(like.type)
+    if info.is_static:
+        return splat(like.type, number)
+    return broadcast(splat(tensor_type((), info.element), number), like)
+
+
+def broadcast(value: ir.Value, like: ir.Value) -> ir.Value:
+    """A tensor of rank 0, or of the rank of another with each dimension 1 or full, at the shape of that one."""
+    info = tensor_info(value.type)
+    type_, dimensions = with_element(like.type, info.element), ir.DenseI64ArrayAttr.get(list(range(info.rank)))
     if tensor_info(like.type).is_static:
-        return op("broadcast_in_dim", type_, scalar, broadcast_dimensions=dimensions)
-    return op("dynamic_broadcast_in_dim", type_, scalar, sizes(op, like), broadcast_dimensions=dimensions)
+        return op("broadcast_in_dim", type_, value, broadcast_dimensions=dimensions)
+    return op("dynamic_broadcast_in_dim", type_, value, sizes(op, like), broadcast_dimensions=dimensions)
 
 
 def compare(a: ir.Value, b: ir.Value, direction: str, kind: str = "FLOAT") -> ir.Value:

@@ -274,12 +274,7 @@ def _result(data: ir.Value, scale: ir.Value, pinned: Array | None) -> ir.Value:
     if pinned is not None:
         scale = emit.op("multiply", scale.type, scale, _constant(scale.type, 1 / pinned))
     wide = emit.convert(data, "f32")
-    factor = emit.convert(scale, "f32")
-    if tensor_info(factor.type).rank == 0:
-        factor = emit.broadcast(factor, wide)
-    else:
-        dims = ir.DenseI64ArrayAttr.get(list(range(tensor_info(wide.type).rank)))
-        factor = emit.op("broadcast_in_dim", wide.type, factor, broadcast_dimensions=dims)
+    factor = emit.broadcast(emit.convert(scale, "f32"), wide)
     return emit.convert(emit.op("multiply", wide.type, wide, factor), tensor_info(data.type).element)
 
 
@@ -306,14 +301,11 @@ def _result_names(attributes: list[dict[str, ir.Attribute]]) -> list[str]:
 def _times(value: ir.Value, factor: Array) -> ir.Value:
     """A tensor times a number or a broadcast tensor of numbers: in f32, then in the type it had."""
     wide = emit.convert(value, "f32")
-    type_ = ir.RankedTensorType(wide.type)
     if factor.ndim == 0:
-        numbers = emit.splat(type_, float(factor))
+        numbers = emit.filled(wide, float(factor))
     else:
-        small = _constant(emit.tensor_type(factor.shape, "f32"), factor)
-        dims = ir.DenseI64ArrayAttr.get(list(range(factor.ndim)))
-        numbers = emit.op("broadcast_in_dim", type_, small, broadcast_dimensions=dims)
-    return emit.convert(emit.op("multiply", type_, wide, numbers), tensor_info(value.type).element)
+        numbers = emit.broadcast(_constant(emit.tensor_type(factor.shape, "f32"), factor), wide)
+    return emit.convert(emit.op("multiply", wide.type, wide, numbers), tensor_info(value.type).element)
 
 
 def _constant(type_: ir.Type, number: Array) -> ir.Value:

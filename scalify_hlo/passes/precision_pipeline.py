@@ -43,6 +43,8 @@ def parse_precision(precision: Precision) -> PrecisionPolicy:
     """
     if isinstance(precision, PrecisionPolicy):
         chosen = precision
+    elif not isinstance(precision, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ScalifyError(f"a precision is a preset's name, such as 'fp8', or a PrecisionPolicy, not {precision!r}")
     else:
         name, _, options = precision.strip().partition(" ")
         preset = policy(name)

@@ -20,7 +20,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.emit.marks import ScaledTensor, mark_tensors
 from scalify_hlo.engine.selection import argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import public_function
-from scalify_hlo.errors import ScalifyError
+from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.inputs import Split, rewritten_arguments
@@ -48,6 +48,7 @@ from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.reports.health import read_health
 from scalify_hlo.reports.health_layout import FIRST_EXPONENT
 from scalify_hlo.serving.packing import pinned_arguments
+from scalify_hlo.serving.tensors import Batches
 
 
 class Calibration:
@@ -113,7 +114,9 @@ class Calibration:
                     last[i] = arrays[i]
                     seen = statistics_of(arrays[i])
                     if arrays[i].size and not seen.elements:
-                        raise ScalifyError(f"no element of argument '{self._names[i]}' is a finite number")
+                        where = batches.sources.get(i, "") if isinstance(batches, Batches) else ""
+                        what = f"no element of argument '{self._names[i]}' is a finite number"
+                        raise ScalifyError(Diagnostic(what, where))
                     found[i] = found[i].merged(seen)
             results = run(list(arrays)) if run is not None else []
             for argument, result in caches.items():  # a cache may be empty to begin with

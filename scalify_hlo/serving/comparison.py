@@ -28,7 +28,8 @@ class Loss:
 
     error: |got - exact| / |exact|, by norm. cosine: of the two. agreement: share of rows whose largest element is the
     same; divergence: mean Kullback-Leibler divergence, in nats, of the rows' softmax. These two are NaN for results
-    that have no rows of scores. finite: whether all elements are finite that are so in the exact result.
+    that have no rows of scores without NaN. finite: whether all elements are finite that are so in the exact result.
+    All are NaN of a result whose exact elements are none of them finite.
 
     Of integers (token ids) and booleans agreement is the share of equal elements, and the others are NaN.
     """
@@ -145,6 +146,7 @@ class _Sums:
         self.integers = False
         self.squares = self.error = self.own = self.product = 0.0
         self.count = self.agree = 0
+        self.elements = self.compared = 0
         self.divergence = 0.0
         self.finite = True
 
@@ -157,6 +159,8 @@ class _Sums:
         got, want = got.astype(np.float64), want.astype(np.float64)
         finite = np.isfinite(want)
         self.finite &= bool(np.isfinite(got[finite]).all())
+        self.elements += want.size
+        self.compared += int(np.sum(finite))
         both = finite & np.isfinite(got)
         a, b = got[both], want[both]
         self.error += float(np.sum((a - b) ** 2))
@@ -165,15 +169,21 @@ class _Sums:
         self.product += float(np.sum(a * b))
         if self.rows:
             a, b = (x.reshape(-1, x.shape[-1]) for x in (got, want))
+            known = ~np.isnan(b).any(-1)
+            a, b = a[known], b[known]
             self.count += len(a)
             self.agree += int(np.sum(a.argmax(-1) == b.argmax(-1)))
             p, q = _log_softmax(b), _log_softmax(a)
-            self.divergence += float(np.sum(np.exp(p) * (p - q)))
+            # p log p is 0 at 0: scores of -inf are those of elements that are left out.
+            apart = np.subtract(p, q, out=np.zeros_like(p), where=p > -np.inf)
+            self.divergence += float(np.sum(np.exp(p) * apart))
 
     def loss(self, form: str, result: str) -> Loss:
         if self.integers:
             agreement = self.agree / self.count if self.count else np.nan
             return Loss(form, result, np.nan, np.nan, agreement, np.nan, True)
+        if self.elements and not self.compared:
+            return Loss(form, result, np.nan, np.nan, np.nan, np.nan, self.finite)
         error = np.sqrt(self.error / self.squares) if self.squares else float(self.error > 0)
         norms = np.sqrt(self.squares * self.own)
         cosine = self.product / norms if norms else 1.0

@@ -70,7 +70,7 @@ def packed_arguments(exported: Exported, path: str) -> tuple[Any, ...]:
     """
     with make_context() as context:
         module = module_of(exported, context)
-        specs = entry_signature(module).arguments
+        specs = entry_signature(module, symbolic=True).arguments
     specs = specs[len(specs) - len(exported.module_kept_var_idx) :]  # behind the index of the platform, and tokens
     tensors = read_tensors(path)
     untyped: Any = exported
@@ -89,7 +89,7 @@ def _with_block_scales(exported: Exported, module: ir.Module) -> Exported:
     blocks = block_dimensions(module)
     if not blocks:
         return exported
-    specs, own = entry_signature(module).arguments, own_arguments(module)
+    specs, own = entry_signature(module, symbolic=True).arguments, own_arguments(module)
     flat = dict(zip(own[len(own) - len(exported.module_kept_var_idx) :], exported.module_kept_var_idx, strict=True))
     scales = {flat[i]: jax.core.ShapedArray(specs[i + 1].shape, specs[i + 1].dtype) for i in blocks}
     return with_second_inputs(exported, scales)

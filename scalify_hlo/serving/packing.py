@@ -81,7 +81,7 @@ def own_arguments(module: ir.Module) -> list[int]:
 def pinned_results(module: ir.Module) -> dict[int, Array]:
     """Result index -> the scale that a pinned module returns its data at."""
     main = public_function(module)
-    attributes = attributes_of(main, "res_attrs", len(entry_signature(module).results))
+    attributes = attributes_of(main, "res_attrs", len(entry_signature(module, symbolic=True).results))
     return {i: _scale(own[PINNED]) for i, own in enumerate(attributes) if PINNED in own}
 
 
@@ -104,7 +104,7 @@ def pack(
     Raises ScalifyError for arrays that belong to no argument or have another shape, and for pinned arguments that
     nothing is given for.
     """
-    arguments = entry_signature(module).arguments
+    arguments = entry_signature(module, symbolic=True).arguments
     scales, blocks, own = pinned_arguments(module), block_dimensions(module), own_arguments(module)
     matched = match([arguments[i] for i in own], weights, where, others="any" if os.path.isdir(where) else "unneeded")
     found = {own[k]: name for k, name in matched.items()}

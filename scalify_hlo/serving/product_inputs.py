@@ -24,7 +24,7 @@ from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.serving.compensation import Readings
 from scalify_hlo.serving.packing import as_data, cache_arguments, own_arguments, pack, pinned_arguments
 from scalify_hlo.serving.patches import Patches
-from scalify_hlo.serving.tensors import Batches
+from scalify_hlo.serving.tensors import Batches, platform_index
 
 _MOVES = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.transpose")
 
@@ -43,6 +43,7 @@ def sampled_readings(
     caches = cache_arguments(module) - packed.keys()
     # Batches are told of the original's arguments: the scales of blocks are packed with the elements.
     specs = [dataclasses.replace(arguments[i], element_type="f32") if i in caches else arguments[i] for i in own]
+    packed |= platform_index(module)
     known = {k: packed[i] for k, i in enumerate(own) if i in packed}
 
     def inputs() -> Iterator[list[Array]]:

@@ -11,9 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import attributes_of
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import ELEMENT_TYPES, NUMPY_DTYPES, Array, is_float
-from scalify_hlo.execution.signature import TensorSpec
+from scalify_hlo.execution.signature import TensorSpec, entry_signature
+from scalify_hlo.execution.sizes import with_sizes
 from scalify_hlo.io.files import read_input
 from scalify_hlo.io.globs import dotted
 from scalify_hlo.io.npz_file import is_npz, npz_bytes, read_npz
@@ -174,10 +178,12 @@ class Batches:
     ):
         """shared: files that all batches share. known: arrays that they share, by argument, as they are."""
         self.files = list(files)
+        # Of each argument the file that its last array came from, for messages.
+        self.sources: dict[int, str] = {}
         self._arguments = arguments
         self._shared: dict[int, Array] = dict(known or {})
         for path in shared:
-            self._shared |= _arrays_of(arguments, path, "unneeded")
+            self._shared |= self._read(path, "unneeded")
 
     def __len__(self) -> int:
         return len(self.files)
@@ -188,7 +194,7 @@ class Batches:
     def starting_at(self, first: int) -> Iterator[list[Array]]:
         """The batches from the one with this index."""
         for path in self.files[first:]:
-            arrays = self._shared | _arrays_of(self._arguments, path)
+            arrays = self._shared | self._read(path)
             missing = [
                 Diagnostic(f"no array for argument {i}; call it '{spec.name}' or '{i}'", path)
                 for i, spec in enumerate(self._arguments)
@@ -197,6 +203,45 @@ class Batches:
             if missing:
                 raise ScalifyError(missing)
             yield [arrays[i] for i in range(len(self._arguments))]
+
+    def _read(self, path: str, others: Others = "none") -> dict[int, Array]:
+        arrays = _arrays_of(self._arguments, path, others)
+        self.sources |= dict.fromkeys(arrays, path)
+        return arrays
+
+
+def with_sizes_of(module: ir.Module, files: Sequence[str]) -> ir.Module:
+    """The module; where it has symbolic sizes, a copy with the sizes of the first arrays in files for its arguments.
+
+    Raises ScalifyError where an argument with symbolic sizes has no array, or one of other sizes.
+    """
+    specs = entry_signature(module, symbolic=True).arguments
+    symbolic = {i: spec for i, spec in enumerate(specs) if -1 in spec.shape}
+    if not symbolic:
+        return module
+    found: dict[int, tuple[int, ...]] = {}
+    for path in files:
+        tensors = read_tensors(path)
+        for i, name in match(specs, tensors, path, others="any").items():
+            if i not in symbolic or i in found:
+                continue
+            shape, wanted = tensors[name].shape, symbolic[i].shape
+            if len(shape) != len(wanted) or any(w not in (-1, n) for w, n in zip(wanted, shape, strict=True)):
+                what = f"array '{name}' has the shape {list(shape)}, argument {i} is a {symbolic[i]}"
+                raise ScalifyError(Diagnostic(what, path))
+            found[i] = shape
+        if len(found) == len(symbolic):
+            return with_sizes(module, found)
+    missing = ", ".join(spec.name for i, spec in symbolic.items() if i not in found)
+    raise ScalifyError(Diagnostic(f"no array for arguments with symbolic sizes: {missing}", files[0] if files else ""))
+
+
+def platform_index(module: ir.Module) -> dict[int, Array]:
+    """For the argument of an export for several platforms that says which it runs on: the first. No other argument."""
+    main = public_function(module)
+    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
+    marks = {i: own["jax.global_constant"] for i, own in enumerate(attributes) if "jax.global_constant" in own}
+    return {i: np.zeros((), np.int32) for i, mark in marks.items() if ir.StringAttr(mark).value == "_platform_index"}
 
 
 def _arrays_of(arguments: Sequence[TensorSpec], path: str, others: Others = "none") -> dict[int, Array]:

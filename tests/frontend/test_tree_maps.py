@@ -1,5 +1,7 @@
 """What generic tree functions make of a ScaledArray: repaired by meaning, or refused with what to write."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -137,3 +139,16 @@ def test_optimizers_are_initialised_from_scaled_parameters():
     with pytest.raises(TypeError, match="scalify"):
         optax.apply_updates(params, params)
     np.testing.assert_allclose(float(sc.scalify(optax.tree.norm)(params)), optax.tree.norm(plain), rtol=1e-6)
+
+
+def test_what_a_map_takes_as_a_leaf_has_no_pairs_of_its_own() -> None:
+    """Flax nnx maps over nodes with whole states in them: their pairs are not those that are built."""
+    tree = ({"state": sc.scaled_array(np.float32([1, 2]), 64.0)}, sc.scaled_array(np.float32([3]), 1.0))
+
+    def is_node(x: Any) -> bool:
+        return isinstance(x, dict)
+
+    same = jax.tree.map(lambda leaf: leaf, tree, is_leaf=is_node)
+    assert float(same[1].scale) == 1
+    with pytest.raises(TypeError, match="computed on the data"):
+        jax.tree.map(lambda leaf: leaf if is_node(leaf) else 2 * leaf, tree, is_leaf=is_node)

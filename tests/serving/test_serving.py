@@ -430,12 +430,24 @@ def test_token_ids_are_compared_by_how_many_agree() -> None:
     assert re.split(r"\s{2,}", row)[2:] == ["-", "-", "75.00%", "-", "yes"]
 
 
+def test_results_that_are_not_finite_are_not_compared() -> None:
+    """NaN beside NaN is no agreement; rows with NaN say nothing of the others."""
+    text = "func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> { return %x : tensor<2x4xf32> }"
+    program = ir.Module.parse(text, context=make_context())
+    unknown = np.full((2, 4), np.nan, np.float32)
+    for loss in losses(program, program, [[unknown]]):
+        assert np.isnan([loss.error, loss.cosine, loss.agreement, loss.divergence]).all()
+    half = np.float32([[np.nan] * 4, [1, 2, 3, -np.inf]])
+    for loss in losses(program, program, [[half]]):
+        assert (loss.error, loss.agreement, loss.finite) == (0, 1, True)
+
+
 def test_inputs_that_say_nothing_and_modules_that_are_served_already(
     folder: pathlib.Path, served: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     shared = ("--weights", folder / "weights.npz", "--precision=fp8", "-o", tmp_path / "scales.json")
     np.savez(tmp_path / "nan.npz", **(batch() | {"image": np.full((LENGTH, 12), np.nan, np.float32)}))
-    assert "no element of argument 'image' is a finite number" in fails(
+    assert f"{tmp_path / 'nan.npz'}: error: no element of argument 'image' is a finite number" in fails(
         calibrate.main, folder / "model.mlir", "--inputs", tmp_path / "nan.npz", *shared
     )
     np.savez(tmp_path / "empty.npz")
