@@ -19,6 +19,11 @@ _TYPES = {
     "f8e5m2fnuz": "f8E5M2FNUZ", "float8_e5m2fnuz": "f8E5M2FNUZ",
 }  # fmt: skip
 _WIDE_ENOUGH = ("f32", "bf16", "f16")
+# Fields of a policy that are types, and of these the ones that may be empty.
+TYPED = (
+    "compute", "parameters", "gradients", "moments", "accumulation", "reductions", "gathers", "update", "arithmetic",
+)  # fmt: skip
+_OPTIONAL = ("reductions", "gathers", "arithmetic")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +52,9 @@ class PrecisionPolicy:
     gathers: str = ""
     # The optimiser's own arithmetic.
     update: str = "f32"
+    # Operations on elements between tensors that lie in memory: f32, and these tensors alone are rounded to `compute`;
+    # empty: `compute`, where all operands are stored in it.
+    arithmetic: str = ""
     # Whether matrix products get FP8 operands (by `scalify-fp8-dots`, after `scalify`).
     fp8_products: bool = False
     # How these products have scales for blocks of what they contract (by `scalify-block-dots`; forward programs only):
@@ -68,18 +76,9 @@ class PrecisionPolicy:
     target: str = ""
 
     def __post_init__(self) -> None:
-        for name in (
-            "compute",
-            "parameters",
-            "gradients",
-            "moments",
-            "accumulation",
-            "reductions",
-            "gathers",
-            "update",
-        ):
+        for name in TYPED:
             given = getattr(self, name)
-            if name in ("reductions", "gathers") and not given:
+            if name in _OPTIONAL and not given:
                 continue
             element = _TYPES.get(given.lower())
             if element is None:
@@ -88,6 +87,8 @@ class PrecisionPolicy:
             if name != "gradients" and element not in _WIDE_ENOUGH:
                 raise ScalifyError(f"{name} cannot be {element}; it can be {', '.join(_WIDE_ENOUGH)}")
             object.__setattr__(self, name, element)
+        if self.arithmetic not in ("", "f32"):
+            raise ScalifyError(f"arithmetic cannot be {self.arithmetic}; it can be f32, or not be given")
         if self.state_rescale not in ("auto", "off", "every-step") and self._period is None:
             raise ScalifyError(
                 f"state-rescale cannot be '{self.state_rescale}'; it can be auto, off, every-step or a number of steps"

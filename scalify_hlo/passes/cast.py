@@ -25,7 +25,7 @@ from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.held_values import WIDE, Held, convert
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
-from scalify_hlo.precision import PrecisionPolicy, Preset, policy
+from scalify_hlo.precision import TYPED, PrecisionPolicy, Preset, policy
 from scalify_hlo.types import tensor_info
 
 # What a narrow constant takes the place of.
@@ -65,6 +65,8 @@ class Cast(Pass):
     gathers: str = ""
     # Type of the optimiser's arithmetic. Default f32.
     update: str = ""
+    # f32: operations on elements are computed in it, and rounded where a tensor is written to memory.
+    arithmetic: str = ""
     # Arguments that are parameters: patterns with `*` and `?` on their names. Empty: found by data flow.
     parameter_names: tuple[str, ...] = ()
     # Arguments that are optimiser moments, likewise.
@@ -74,8 +76,7 @@ class Cast(Pass):
 
     def policy(self) -> PrecisionPolicy:
         """The types. Raises ScalifyError for an unknown precision or type."""
-        names = ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "gathers", "update")
-        return policy(self.precision, **{name: getattr(self, name) for name in names})
+        return policy(self.precision, **{name: getattr(self, name) for name in TYPED})
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Retypes `module` in place. Raises ScalifyError for unknown types and names."""

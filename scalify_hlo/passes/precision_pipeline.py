@@ -30,7 +30,7 @@ from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.passes.select_scatters import SelectScatters
 from scalify_hlo.passes.state_rescale import StateRescale
 from scalify_hlo.passes.store_weights import StoreWeights
-from scalify_hlo.precision import PRESETS, PrecisionPolicy, Preset, policy
+from scalify_hlo.precision import PRESETS, TYPED, PrecisionPolicy, Preset, policy
 
 # A policy; or text: a preset's name, followed by what is to be different, such as "fp8 moments=f16".
 Precision = PrecisionPolicy | str
@@ -180,9 +180,8 @@ def _for_target(chosen: PrecisionPolicy) -> PrecisionPolicy:
 
 def _cast(chosen: PrecisionPolicy) -> Cast:
     """The cast pass with the types of a policy: by the name of its preset where it is one."""
-    types = ("compute", "parameters", "gradients", "moments", "accumulation", "reductions", "gathers", "update")
     same: list[Preset] = [
-        name for name in PRESETS if all(getattr(PRESETS[name], t) == getattr(chosen, t) for t in types)
+        name for name in PRESETS if all(getattr(PRESETS[name], t) == getattr(chosen, t) for t in TYPED)
     ]
     named = Cast(
         precision=same[0] if same else "f32",
@@ -190,7 +189,7 @@ def _cast(chosen: PrecisionPolicy) -> Cast:
         moment_names=chosen.moment_names,
         keep=chosen.keep,
     )
-    return named if same else dataclasses.replace(named, **{name: getattr(chosen, name) for name in types})
+    return named if same else dataclasses.replace(named, **{name: getattr(chosen, name) for name in TYPED})
 
 
 def _fp8_dots(chosen: PrecisionPolicy) -> FP8Dots:

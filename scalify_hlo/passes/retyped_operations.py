@@ -6,6 +6,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.layer_gradients import of_layers
+from scalify_hlo.analysis.memory import Memory
 from scalify_hlo.analysis.products import is_batched, is_of_small_matrices, is_padded, product_sizes
 from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir
@@ -35,6 +36,7 @@ class OperationRetyper:
         self._of_layers = of_layers(self._gradients, calls) if self._in_fp8 else set[ir.Value]()
         self.exact = ExactValues(calls, update.values, policy.compute)
         self._exponentials = Exponentials(calls)
+        self.memory = Memory()
         self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
 
     def _operands(self, op: ir.Operation) -> dict[int, Held]:
@@ -118,11 +120,16 @@ class OperationRetyper:
             self.exact.of_any_size.update(op.results)
         exact = op.name in kinds.EXACT_OPERAND
         self.exact.note_quotient(op, operands)
-        narrow = natural == compute and all(
-            held.natural == compute and not (held.extreme or held.transient)
-            if held.constant is None
-            else fits(held.constant, compute)
-            for held in operands.values()
+        by_kernels = self.policy.arithmetic == WIDE and tensor_info(op.results[0].type).rank > 0
+        narrow = (
+            natural == compute
+            and (not by_kernels or self.memory.is_written(op.results[0]))
+            and all(
+                held.natural == compute and not (held.extreme or (held.transient and not by_kernels))
+                if held.constant is None
+                else fits(held.constant, compute)
+                for held in operands.values()
+            )
         )
         if exact and any(held.computed == WIDE for held in operands.values()):
             narrow = False
@@ -139,9 +146,14 @@ class OperationRetyper:
         return None
 
     def _is_transient(self, value: ir.Value) -> bool:
-        """Whether one elementwise operation or reduction, not of the optimiser, is all that reads a value."""
+        """Whether one elementwise operation or reduction, not of the optimiser, is all that reads a value.
+
+        Where the policy asks what lies in memory, that decides.
+        """
         if self.exact.read_whole(value):
             return True
+        if self.policy.arithmetic == WIDE:
+            return not self.memory.is_written(value)
         found = list(readers(value))
         if len(found) != 1 or self._in_update(found[0]) or self._is_kept(found[0]):
             return False

@@ -1,0 +1,75 @@
+"""Which values lie in memory between kernels, of programs in which it is known."""
+
+import pytest
+
+from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.memory import Memory
+from scalify_hlo.bindings import ir, make_context
+
+_DOT = (
+    "stablehlo.dot_general {0}, {1}, contracting_dims = [1] x [0]"
+    " : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>"
+)
+_SUM = (
+    "stablehlo.reduce({0} init: %zero) applies stablehlo.add across dimensions = [{1}]"
+    " : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>"
+)
+_TWO = "stablehlo.{2} {0}, {1} : tensor<8x8xf32>"
+_ONE = "stablehlo.{1} {0} : tensor<8x8xf32>"
+
+
+def _written(lines: list[str]) -> list[str]:
+    """Of a program of lines `name = operation`, the names of the values that lie in memory."""
+    names = [line.split(" = ")[0] for line in lines]
+    body = "\n".join(f"%{line}" for line in lines)
+    with make_context():
+        module = ir.Module.parse(
+            "func.func @main(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {\n"
+            f"%zero = stablehlo.constant dense<0.0> : tensor<f32>\n{body}\nreturn %{names[-1]} : tensor<8x8xf32>\n}}"
+        )
+        operations = walk(module.operation)
+        block = operations[0].regions[0].blocks[0]
+        memory = Memory()
+        memory.note(block)
+        results = [op.results[0] for op in operations[2:-1] if op.operation.block == block]
+        return [name for name, value in zip(names, results, strict=True) if memory.is_written(value)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "written"),
+    [
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "t = " + _ONE.format("%h", "tanh"), "y = " + _DOT.format("%t", "%w"),
+             "tt = " + _TWO.format("%t", "%t", "multiply"), "d = " + _TWO.format("%y", "%tt", "multiply")],
+            [], id="of one tensor: computed again",
+        ),
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "s = " + _TWO.format("%x", "%h", "add"),
+             "y = " + _DOT.format("%s", "%w"), "r = " + _TWO.format("%s", "%y", "add")],
+            ["s"], id="of two tensors, read again by a later kernel",
+        ),
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "s = " + _TWO.format("%x", "%h", "add"),
+             "r = " + _TWO.format("%s", "%s", "multiply")],
+            [], id="of two tensors, read by the same kernel",
+        ),
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "t = " + _ONE.format("%h", "tanh"), "y = " + _DOT.format("%t", "%w"),
+             "d = " + _TWO.format("%y", "%t", "multiply")],
+            ["t"], id="read by a product, and again by a later kernel",
+        ),
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "e = " + _ONE.format("%h", "exponential"), "n = " + _SUM.format("%e", 1),
+             "b = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>",
+             "p = " + _TWO.format("%e", "%b", "divide"), "y = " + _DOT.format("%p", "%w")],
+            [], id="a softmax is one kernel",
+        ),
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "d = " + _ONE.format("%h", "tanh"), "n = " + _SUM.format("%d", 0),
+             "y = " + _DOT.format("%d", "%w")],
+            ["d"], id="read by a product, and summed",
+        ),
+    ],
+)  # fmt: skip
+def test_what_lies_in_memory(lines: list[str], written: list[str]) -> None:
+    assert _written(lines) == written
