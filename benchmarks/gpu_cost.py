@@ -4,7 +4,8 @@ Whole training steps, those of `benchmarks.models` and ten of the zoo beside the
 alphabet, or with `--all-zoo` all for one device; none where it is absent), before and after they are rewritten:
 kernels, bytes, temporary memory, compile time and a roofline estimate of the step, all from XLA's own compiler without
 the GPU. f32 and bf16 are compared with the original in the same type, fp16 and fp8 with the original in bf16.
-`--presets fp8+packed` packs scales (`scalify-opt --pack-scales`). Counts are exact; compile times are those of one run.
+`--presets fp8+packed` packs scales (`scalify-opt --pack-scales`), and `--presets 'fp8 arithmetic=f32'` is a preset with
+other types. Counts are exact; compile times are those of one run.
 """
 
 import dataclasses
@@ -89,7 +90,7 @@ def row(cost: Cost) -> dict[str, float | str]:
 
 def baseline(preset: str) -> str:
     """The type of the original that a preset is compared with."""
-    return BASELINES[preset.removesuffix(PACKED)]
+    return BASELINES[preset.removesuffix(PACKED).split()[0]]
 
 
 def pipeline_of(preset: str) -> Pipeline:
@@ -98,15 +99,20 @@ def pipeline_of(preset: str) -> Pipeline:
     return precision_pipeline(None if precision == "f32" else precision, pack_scales=preset.endswith(PACKED))
 
 
+def _order(preset: str) -> tuple[int, str]:
+    """Where a preset stands among the rows of a program: beside its others."""
+    return list(BASELINES).index(preset.removesuffix(PACKED).split()[0]), preset
+
+
 def table(rows: dict[str, dict[str, dict[str, float | str]]]) -> str:
     """Ratios to the original: kernels, bytes, temporary memory, compile time, and the estimated step."""
     names = ("kernels", "bytes_accessed", "temporary", "compile_cpu_seconds", "step_us")
     lines = ["| program | preset | kernels | bytes | temp | compile | step |", "|---|---|--:|--:|--:|--:|--:|"]
     ratios: dict[str, list[list[float]]] = {}
     for program, found in rows.items():
-        for preset in (each + form for each in BASELINES for form in ("", PACKED)):
-            after, before = found.get(preset), found.get(f"original {baseline(preset)}")
-            if after is None or before is None:
+        for preset in sorted((key for key in found if not key.startswith("original ")), key=_order):
+            after, before = found[preset], found.get(f"original {baseline(preset)}")
+            if before is None:
                 continue
             if "refused" in after or "refused" in before:
                 lines.append(f"| {program} | {preset} | {after.get('refused', before.get('refused'))} | | | | |")

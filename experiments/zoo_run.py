@@ -63,6 +63,11 @@ ROWS: dict[str, Row] = {
 }
 
 
+def row_named(name: str) -> Row:
+    """A row of the table, or for any other name that of the precision that it is the text of."""
+    return ROWS.get(name) or Row(name, precision=name)
+
+
 class Training:
     """A task, compiled once for each way to compute it in."""
 
@@ -80,9 +85,10 @@ class Training:
         try:
             if seed not in self._problems:
                 self._problems[seed] = self._task.make(seed)
-            for draw in range(DRAWS if ROWS[row].noise else 1):
+            chosen = row_named(row)
+            for draw in range(DRAWS if chosen.noise else 1):
                 losses = []
-                failure = self._train(ROWS[row], seed, steps, losses, draw)
+                failure = self._train(chosen, seed, steps, losses, draw)
                 if failure:
                     break
                 ends.append(_end(losses, steps))
@@ -96,7 +102,7 @@ class Training:
             "seed": seed,
             "first_loss": losses[0] if losses else None,
             "final_loss": None if failure else ends[0],
-            **({"final_losses": ends} if ROWS[row].noise else {}),
+            **({"final_losses": ends} if row_named(row).noise else {}),
             "failure": failure,
             "seconds": round(time.perf_counter() - start, 1),
         }

@@ -55,6 +55,14 @@ def test_the_usual_recipe_rounds_the_products_of_the_step_alone() -> None:
     assert 1e-6 < abs(fp8["first_loss"] - f32["first_loss"]) < 0.05
 
 
+def test_a_row_may_be_the_text_of_a_precision() -> None:
+    pytest.importorskip("optax", reason="optax is not installed")
+    training = zoo_run.Training("metric")
+    f32, wide = (training.run(row, 0, 2) for row in ("f32", "fp16 arithmetic=f32"))
+    assert wide["failure"] is None and wide["row"] == "fp16 arithmetic=f32"
+    assert 0 < abs(wide["final_loss"] - f32["final_loss"]) < 0.01
+
+
 def test_a_process_that_dies_is_the_result_of_its_row_only(tmp_path: pathlib.Path, monkeypatch: Any) -> None:
     """The trained process is one that answers for a row, then dies at the next."""
     script = tmp_path / "run.sh"
