@@ -13,6 +13,7 @@ come out: the error is infinite there, and such elements are not compared.
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ROUNDOFF = 2.0**-10  # f16 has 2^-11; double that for rescaling that rounds once more
+FEW_TERMS = 8  # of so many or fewer a sum in f16 is formed in f16 (docs/contract.md)
 SMALLEST_STEP = -24  # log2 of the smallest subnormal f16
 SLACK = 7  # binades between the scale of the laws and the one that a rule may choose
 # A graph is admissible while the data at the laws' scale keep this far from the ends of f16.
@@ -179,22 +181,31 @@ def contracting(x: Bounded, function: Callable[[Floats], Floats], lipschitz: flo
 
 
 def summed(x: Bounded, axes: tuple[int, ...]) -> Bounded:
-    """A sum that is accumulated in f32 and rounded once."""
-    return rounded(x.value.sum(axes), x.error.sum(axes), x.exponent, x.degree)
+    """A sum that is accumulated in f32 and rounded once; of few terms it is formed in f16, each sum rounded."""
+    count = math.prod(x.value.shape[axis] for axis in axes)
+    error = x.error.sum(axes) + _of_few(count) * np.abs(x.value).sum(axes)
+    return rounded(x.value.sum(axes), error, x.exponent, x.degree)
+
+
+def _of_few(count: int) -> float:
+    """What roundings to f16 in a sum of `count` terms or products are at most, relative to the sum of magnitudes."""
+    return count * ROUNDOFF / 2 if count <= FEW_TERMS else 0.0
 
 
 def running_sum(x: Bounded, axis: int) -> Bounded:
-    return rounded(np.cumsum(x.value, axis), np.cumsum(x.error, axis), x.exponent, x.degree)
+    error = np.cumsum(x.error, axis) + _of_few(x.value.shape[axis]) * np.cumsum(np.abs(x.value), axis)
+    return rounded(np.cumsum(x.value, axis), error, x.exponent, x.degree)
 
 
 def contracted(
-    x: Bounded, y: Bounded, product: Callable[[Floats, Floats], Floats], *, rounded_terms: int = 0
+    x: Bounded, y: Bounded, product: Callable[[Floats, Floats], Floats], *, count: int = 0, rounded_terms: int = 0
 ) -> Bounded:
-    """A sum of products: `product` is bilinear. rounded_terms: how many sums are rounded to f16 on the way."""
+    """A sum of `count` products (0: many): `product` is bilinear. rounded_terms: of so many each sum is rounded."""
     ax, ay = np.abs(x.value), np.abs(y.value)
     error = product(ax, y.error) + product(x.error, ay) + product(x.error, y.error)
-    if rounded_terms:
-        error = error + rounded_terms * ROUNDOFF * product(ax, ay)
+    relative = rounded_terms * ROUNDOFF + (_of_few(count) if count else 0.0)
+    if relative:
+        error = error + relative * product(ax, ay)
     return rounded(product(x.value, y.value), error, x.exponent + y.exponent, x.degree + y.degree)
 
 

@@ -28,7 +28,7 @@ def dot(g: Graph) -> None:
         f"stablehlo.dot_general {x.name}, {y.name}, contracting_dims = [1] x [{axis}] : "
         f"({tensor(x.shape)}, {tensor(y.shape)}) -> {tensor(shape)}",
         [x, y],
-        lambda a, b: bounds.contracted(a, b, product),
+        lambda a, b: bounds.contracted(a, b, product, count=x.shape[1]),
     )
 
 
@@ -43,7 +43,7 @@ def batched_dot(g: Graph) -> None:
         f"stablehlo.dot_general {x.name}, {y.name}, batching_dims = [0] x [0], contracting_dims = [1] x [1] : "
         f"({tensor(x.shape)}, {tensor(y.shape)}) -> {tensor(x.shape[:1])}",
         [x, y],
-        lambda a, b: bounds.contracted(a, b, product),
+        lambda a, b: bounds.contracted(a, b, product, count=x.shape[1]),
     )
 
 
