@@ -88,9 +88,14 @@ def row(cost: Cost) -> dict[str, float | str]:
     return kept
 
 
+def _name(preset: str) -> str:
+    """The preset's name, of text that may say more."""
+    return preset.removesuffix(PACKED).split()[0]
+
+
 def baseline(preset: str) -> str:
     """The type of the original that a preset is compared with."""
-    return BASELINES[preset.removesuffix(PACKED).split()[0]]
+    return BASELINES[_name(preset)]
 
 
 def pipeline_of(preset: str) -> Pipeline:
@@ -101,7 +106,7 @@ def pipeline_of(preset: str) -> Pipeline:
 
 def _order(preset: str) -> tuple[int, str]:
     """Where a preset stands among the rows of a program: beside its others."""
-    return list(BASELINES).index(preset.removesuffix(PACKED).split()[0]), preset
+    return list(BASELINES).index(_name(preset)), preset
 
 
 def table(rows: dict[str, dict[str, dict[str, float | str]]]) -> str:

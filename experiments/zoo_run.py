@@ -78,14 +78,13 @@ class Training:
 
     def run(self, row: str, seed: int, steps: int) -> dict[str, Any]:
         """Train from a seed; a record for JSON, which says what failed where something did."""
-        start = time.perf_counter()
+        start, chosen = time.perf_counter(), row_named(row)
         losses: list[float] = []
         ends: list[float] = []
         failure: Any = None
         try:
             if seed not in self._problems:
                 self._problems[seed] = self._task.make(seed)
-            chosen = row_named(row)
             for draw in range(DRAWS if chosen.noise else 1):
                 losses = []
                 failure = self._train(chosen, seed, steps, losses, draw)
@@ -102,7 +101,7 @@ class Training:
             "seed": seed,
             "first_loss": losses[0] if losses else None,
             "final_loss": None if failure else ends[0],
-            **({"final_losses": ends} if row_named(row).noise else {}),
+            **({"final_losses": ends} if chosen.noise else {}),
             "failure": failure,
             "seconds": round(time.perf_counter() - start, 1),
         }

@@ -1,6 +1,7 @@
 """What an iteration says of the scales that a loop carries: what they grow by, start at, and settle at."""
 
 import dataclasses
+import functools
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.cycles import cycles
@@ -54,8 +55,7 @@ class CarriedScales:
 
     state: what is assumed of each. entry: each as it enters, None for plain ones. scales: those that are carried, as
     block arguments of the body. growth: per carried scale the carried scales that it depends on after one iteration.
-    mutual: those that it depends on, and that depend on it, after some iterations. returned: the carried scales after
-    one. ends: what an iteration returns.
+    returned: the carried scales after one iteration. ends: what an iteration returns.
     """
 
     def __init__(self, r: OpRewrite, state: list[Carried], known: Known):
@@ -63,7 +63,6 @@ class CarriedScales:
         self.entry: list[ScaledValue | None] = []
         self.scales: dict[int, Scale] = {}
         self.growth: dict[int, set[int]] = {}
-        self.mutual: dict[int, frozenset[int]] = {}
         self.returned: dict[int, Scale] = {}
         self.ends: list[ScaledValue | None] = []
 
@@ -230,12 +229,15 @@ class CarriedScales:
 
         A value that starts from zeros has no scale to be held at: it follows those of values that do not.
         """
-        if not self.mutual:
-            self.mutual = cycles(self.growth)
-        mutual = self.mutual.get(index, frozenset({index}))
+        mutual = self._mutual.get(index, frozenset({index}))
         if self.starts_from_zeros(index):
             mutual = {j for j in mutual if self.starts_from_zeros(j)}
         return {self.scales[j].factors[0][0] for j in mutual}
+
+    @functools.cached_property
+    def _mutual(self) -> dict[int, frozenset[int]]:
+        """Per carried scale those that it depends on, and that depend on it, after some iterations."""
+        return cycles(self.growth)
 
     def _outside(self, scale: Scale, without: Scale) -> Scale | None:
         """A scale of the body as far as it is known outside of the loop, leaving out alternatives of one scale."""

@@ -8,7 +8,7 @@ is written to memory, or computed again from what is there: the latter where one
     h (1 + t) / 2       read by a product, which takes its operands from memory; what reads it later does too
 """
 
-import dataclasses
+import itertools
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.traits import Trait, has, names
@@ -21,28 +21,13 @@ _FUSED = {"stablehlo.reduce", "stablehlo.return", "func.return"}
 _SEVERAL = 2
 
 
-@dataclasses.dataclass(frozen=True)
-class _Chain:
-    """What a value is computed from without a kernel between.
-
-    level: how many kernels come before the one that computes it, at least. sources: tensors in memory, of more than
-    half its size; at most _SEVERAL.
-    """
-
-    level: int
-    sources: frozenset[ir.Value]
-
-
 class Memory:
     """What is known of the blocks noted so far."""
 
     def __init__(self) -> None:
-        self._chains: dict[ir.Value, _Chain] = {}
-        self._last: dict[ir.Value, int] = {}  # the level of the last operation on elements that reads a value
-        self._taken: set[ir.Value] = set()  # by what reads its operands from memory
-        self._summed: set[ir.Value] = set()
+        # What a value is computed from in one kernel: tensors in memory, of more than half its size; at most _SEVERAL.
+        self._sources: dict[ir.Value, frozenset[ir.Value]] = {}
         self._written: set[ir.Value] = set()
-        self._noted: set[ir.Block] = set()
 
     def is_written(self, value: ir.Value) -> bool:
         """Whether a value that operations on elements compute is read from memory by others of them, or summed."""
@@ -50,45 +35,39 @@ class Memory:
 
     def note(self, block: ir.Block) -> None:
         """Look at the operations of a block, before any of them changes."""
-        if block in self._noted:
-            return
-        self._noted.add(block)
-        chains = self._chains
-        chains |= {argument: _Chain(0, frozenset({argument})) for argument in block.arguments}
-        levels: dict[ir.Value, int] = {}
+        levels: dict[ir.Value, int] = {}  # how many kernels come before the one that computes a value, at least
+        last: dict[ir.Value, int] = {}  # the level of the last operation on elements that reads a value
+        taken: set[ir.Value] = set()  # by what reads its operands from memory
+        summed: set[ir.Value] = set()
         operations = [op.operation for op in block.operations]
         for op in operations:
             operands = list(op.operands)
             level = max((levels[value] for value in operands if value in levels), default=0)
-            on_elements = op.name in _ON_ELEMENTS
-            for value in operands if on_elements else ():
-                self._last[value] = max(self._last.get(value, 0), level)
-            if not on_elements and op.name not in _FUSED:
-                self._taken.update(operands)
-            behind = level if on_elements or op.name in _FUSED or has(op.name, Trait.CONSTANT) else level + 1
-            if op.name == "stablehlo.reduce":
-                self._summed.update(operands)
-            for result in op.results:
-                levels[result] = behind
+            if op.name in _ON_ELEMENTS:
+                last |= {value: max(last.get(value, 0), level) for value in operands}
+            elif op.name == "stablehlo.reduce":
+                summed.update(operands)
+            elif op.name not in _FUSED:
+                taken.update(operands)
+                level += not has(op.name, Trait.CONSTANT)
+            levels |= dict.fromkeys(op.results, level)
         for op in operations:
             for result in op.results:
-                chains[result] = self._chain(op, result, levels[result])
+                sources = self._read(op, result)
+                again = last.get(result, 0) > levels[result]
+                several = len(sources) >= _SEVERAL
+                if op.name in _ON_ELEMENTS and (
+                    (again and (several or result in taken)) or (result in taken and result in summed)
+                ):
+                    self._written.add(result)
+                    sources = frozenset({result})
+                self._sources[result] = sources
 
-    def _chain(self, op: ir.Operation, result: ir.Value, level: int) -> _Chain:
-        if has(op.name, Trait.CONSTANT):
-            return _Chain(level, frozenset())
-        own = frozenset({result})
+    def _read(self, op: ir.Operation, result: ir.Value) -> frozenset[ir.Value]:
+        """The tensors in memory that the kernel of an operation computes its result from."""
         if op.name not in _ON_ELEMENTS:
-            return _Chain(level, own)
+            return frozenset() if has(op.name, Trait.CONSTANT) else frozenset({result})
         size = tensor_info(result.type).size
-        sources: frozenset[ir.Value] = frozenset()
-        for operand in op.operands:
-            if 2 * tensor_info(operand.type).size > size:
-                chain = self._chains.get(operand)
-                sources |= frozenset({operand}) if chain is None else chain.sources
-        again = self._last.get(result, level) > level
-        taken = result in self._taken
-        if (again and (len(sources) >= _SEVERAL or taken)) or (taken and result in self._summed):
-            self._written.add(result)
-            return _Chain(level, own)
-        return _Chain(level, sources if len(sources) < _SEVERAL else frozenset(list(sources)[:_SEVERAL]))
+        large = [operand for operand in op.operands if 2 * tensor_info(operand.type).size > size]
+        read = {source for operand in large for source in self._sources.get(operand, (operand,))}
+        return frozenset(itertools.islice(read, _SEVERAL))

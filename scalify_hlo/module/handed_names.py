@@ -5,17 +5,15 @@ that has them: what is handed on unchanged is called what the function behind ca
 """
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.function_types import is_private
+from scalify_hlo.module.identity import symbol_name
 
 
 def name_arguments(module: ir.Module) -> None:
     """Give public functions' arguments without a name the locations of the parameters that they are handed on as."""
-    functions = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
+    functions = {symbol_name(op): op.operation for op in module.body.operations if op.operation.name == "func.func"}
     for function in functions.values():
-        if '"private"' in str(function.attributes.get("sym_visibility")):
+        if is_private(function):
             continue
         for argument in function.regions[0].blocks[0].arguments if len(function.regions[0].blocks) else ():
             if isinstance(argument.location, ir.NameLoc):

@@ -36,7 +36,7 @@ class OperationRetyper:
         self._of_layers = of_layers(self._gradients, calls) if self._in_fp8 else set[ir.Value]()
         self.exact = ExactValues(calls, update.values, policy.compute)
         self._exponentials = Exponentials(calls)
-        self.memory = Memory()
+        self.memory = Memory() if policy.arithmetic == WIDE else None
         self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
 
     def _operands(self, op: ir.Operation) -> dict[int, Held]:
@@ -120,12 +120,12 @@ class OperationRetyper:
             self.exact.of_any_size.update(op.results)
         exact = op.name in kinds.EXACT_OPERAND
         self.exact.note_quotient(op, operands)
-        by_kernels = self.policy.arithmetic == WIDE and tensor_info(op.results[0].type).rank > 0
+        memory = self.memory if tensor_info(op.results[0].type).rank else None
         narrow = (
             natural == compute
-            and (not by_kernels or self.memory.is_written(op.results[0]))
+            and (memory is None or memory.is_written(op.results[0]))
             and all(
-                held.natural == compute and not (held.extreme or (held.transient and not by_kernels))
+                held.natural == compute and not (held.extreme or (held.transient and memory is None))
                 if held.constant is None
                 else fits(held.constant, compute)
                 for held in operands.values()
@@ -152,7 +152,7 @@ class OperationRetyper:
         """
         if self.exact.read_whole(value):
             return True
-        if self.policy.arithmetic == WIDE:
+        if self.memory is not None:
             return not self.memory.is_written(value)
         found = list(readers(value))
         if len(found) != 1 or self._in_update(found[0]) or self._is_kept(found[0]):
