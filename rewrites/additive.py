@@ -231,7 +231,8 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
         return None if abs(difference) < 2 or _is_stored_narrow(r) else x if difference < 0 else y
     degrees = [sum(abs(p) for _, p in scale.factors) for scale in scales]
     low = x if degrees[0] <= degrees[1] else y
-    least = 4 if _is_stored_narrow(r) else 2 if low.scale.is_constant else 1
+    constant = low.scale.is_constant
+    least = 4 if _is_stored_narrow(r) or (constant and r.rewriter.narrow) else 2 if constant else 1
     return low if math.gcd(*powers) >= least else None
 
 

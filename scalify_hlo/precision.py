@@ -21,9 +21,9 @@ _TYPES = {
 _WIDE_ENOUGH = ("f32", "bf16", "f16")
 # Fields of a policy that are types, and of these the ones that may be empty.
 TYPED = (
-    "compute", "parameters", "gradients", "moments", "accumulation", "reductions", "gathers", "update", "arithmetic",
+    "compute", "parameters", "gradients", "moments", "accumulation", "reductions", "gathers", "update",
 )  # fmt: skip
-_OPTIONAL = ("reductions", "gathers", "arithmetic")
+_OPTIONAL = ("reductions", "gathers")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +52,6 @@ class PrecisionPolicy:
     gathers: str = ""
     # The optimiser's own arithmetic.
     update: str = "f32"
-    # Operations on elements between tensors that lie in memory: f32, and these tensors alone are rounded to `compute`;
-    # empty: `compute`, where all operands are stored in it.
-    arithmetic: str = ""
     # Whether matrix products get FP8 operands (by `scalify-fp8-dots`, after `scalify`).
     fp8_products: bool = False
     # How these products have scales for blocks of what they contract (by `scalify-block-dots`; forward programs only):
@@ -87,8 +84,6 @@ class PrecisionPolicy:
             if name != "gradients" and element not in _WIDE_ENOUGH:
                 raise ScalifyError(f"{name} cannot be {element}; it can be {', '.join(_WIDE_ENOUGH)}")
             object.__setattr__(self, name, element)
-        if self.arithmetic not in ("", "f32"):
-            raise ScalifyError(f"arithmetic cannot be {self.arithmetic}; it can be f32, or not be given")
         if self.state_rescale not in ("auto", "off", "every-step") and self._period is None:
             raise ScalifyError(
                 f"state-rescale cannot be '{self.state_rescale}'; it can be auto, off, every-step or a number of steps"

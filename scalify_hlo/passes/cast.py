@@ -65,8 +65,6 @@ class Cast(Pass):
     gathers: str = ""
     # Type of the optimiser's arithmetic. Default f32.
     update: str = ""
-    # f32: operations on elements are computed in it, and rounded where a tensor is written to memory.
-    arithmetic: str = ""
     # Arguments that are parameters: patterns with `*` and `?` on their names. Empty: found by data flow.
     parameter_names: tuple[str, ...] = ()
     # Arguments that are optimiser moments, likewise.

@@ -87,12 +87,6 @@ def epsilon(element: str) -> float:
     return 2.0 ** -FLOAT_RANGE[element][2]
 
 
-# 1 - c^2 is 2e-6 of c = 1 - 1e-6, and 0 of what f16 makes of it
-def is_next_to_1(number: float | None, element: str) -> bool:
-    """Whether a number is not 1 or -1, but nearer to it than the next number of a float type."""
-    return number is not None and 0 < abs(abs(number) - 1) < epsilon(element)
-
-
 def is_far(held: Held) -> bool:
     """Whether a value is made of constants, one of which stands for infinity."""
     return not held.from_model and budget.EXTREME < held.magnitude < float("inf")

@@ -16,7 +16,7 @@ from scalify_hlo.module.traits import Trait, has
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.exact_values import ExactValues
-from scalify_hlo.passes.held_values import WIDE, Held, fits, iota_size, is_next_to_1, splat_value
+from scalify_hlo.passes.held_values import WIDE, Held, after, convert, fits, iota_size, splat_value
 from scalify_hlo.precision import PrecisionPolicy
 from scalify_hlo.types import tensor_info
 
@@ -36,7 +36,7 @@ class OperationRetyper:
         self._of_layers = of_layers(self._gradients, calls) if self._in_fp8 else set[ir.Value]()
         self.exact = ExactValues(calls, update.values, policy.compute)
         self._exponentials = Exponentials(calls)
-        self.memory = Memory() if policy.arithmetic == WIDE else None
+        self.memory = Memory(calls)
         self.carried: list[ir.Operation] = []  # operations that carry a value to its readers
 
     def _operands(self, op: ir.Operation) -> dict[int, Held]:
@@ -118,46 +118,31 @@ class OperationRetyper:
         if natural == compute != WIDE and self._exponentials.may_leave(op, compute):
             natural = WIDE
             self.exact.of_any_size.update(op.results)
-        exact = op.name in kinds.EXACT_OPERAND
         self.exact.note_quotient(op, operands)
-        memory = self.memory if tensor_info(op.results[0].type).rank else None
-        narrow = (
-            natural == compute
-            and (memory is None or memory.is_written(op.results[0]))
-            and all(
-                held.natural == compute and not (held.extreme or (held.transient and memory is None))
-                if held.constant is None
-                else fits(held.constant, compute)
-                for held in operands.values()
-            )
+        # A tensor is computed wide, and rounded where it is written; the body of a reduction computes on numbers.
+        narrow = not tensor_info(op.results[0].type).rank and all(
+            held.natural == compute if held.constant is None else fits(held.constant, compute)
+            for held in operands.values()
         )
-        if exact and any(held.computed == WIDE for held in operands.values()):
-            narrow = False
-        # What is kept from 1 by a bound (arccos, 1 - c^2 and its root follow) is kept from it in what is read too.
-        beside = op.name in _BOUNDS and any(is_next_to_1(held.constant, compute) for held in operands.values())
-        if beside or _is_read_exactly(op) or self.exact.read_whole(op.results[0]):
-            narrow = False
-        computed = compute if narrow else WIDE
-        self._set(op, computed, natural, operands, exact=exact)
+        computed = natural if narrow else WIDE
+        self._set(op, computed, natural, operands, exact=op.name in kinds.EXACT_OPERAND)
         self._fold(op, operands)
         held = self.held.get(op.results[0])
         if held is not None and computed == WIDE and natural == compute != WIDE:
-            held.transient = beside or self._is_transient(op.results[0])
+            held.transient = self._is_transient(op.results[0])
+            if not (held.transient or held.extreme):
+                self.held[op.results[0]] = held.at(_written(held))
         return None
 
     def _is_transient(self, value: ir.Value) -> bool:
-        """Whether one elementwise operation or reduction, not of the optimiser, is all that reads a value.
+        """Whether a value that is computed wide is read as it is, and not as memory gives it."""
+        return self.exact.read_whole(value) or not self.memory.is_written(value)
 
-        Where the policy asks what lies in memory, that decides.
-        """
-        if self.exact.read_whole(value):
-            return True
-        if self.memory is not None:
-            return not self.memory.is_written(value)
-        found = list(readers(value))
-        if len(found) != 1 or self._in_update(found[0]) or self._is_kept(found[0]):
+    def _is_in_registers(self, op: ir.Operation, operands: dict[int, Held]) -> bool:
+        """Whether an operation moves elements of what is not written to memory, nor is what it gives."""
+        if has(op.name, Trait.COLLECTIVE) or self.memory.is_written(op.results[0]):
             return False
-        return found[0].name in kinds.ELEMENTWISE or found[0].name == "stablehlo.reduce"
+        return all(held.transient or held.constant is not None for held in operands.values())
 
     def _natural(self, operands: "Sequence[Held] | object") -> str:
         """The compute type where something stored in it is among the operands."""
@@ -185,7 +170,7 @@ class OperationRetyper:
         first = operands.get(0)
         if op.name in kinds.SHRINKING and first is not None and first.in_memory and first.computed == WIDE:
             computed = WIDE  # convert what is taken, not the whole
-        whole = natural != WIDE and self.exact.read_whole(op.results[0])
+        whole = natural != WIDE and (self.exact.read_whole(op.results[0]) or self._is_in_registers(op, operands))
         if whole and any(held.computed == WIDE and held.constant is None for held in operands.values()):
             computed = WIDE
         self._set(op, computed, natural, operands)
@@ -294,6 +279,14 @@ class OperationRetyper:
         )
 
 
+def _written(held: Held) -> ir.Value:
+    """A value as it lies in memory. Without a barrier XLA would leave out both conversions, there and back."""
+    narrow = convert(held.raw, held.natural)
+    ip, location = after(narrow)
+    barrier = ir.Operation.create("stablehlo.optimization_barrier", [narrow.type], [narrow], loc=location, ip=ip)
+    return barrier.results[0]
+
+
 def _gives_few(op: ir.Operation) -> bool:
     """Whether a product gives each row at most 4 numbers, which XLA pads to 8 in f16: as much work as f16 saves.
 
@@ -316,17 +309,6 @@ def _is_of_few(op: ir.Operation, operands: Iterable[Held]) -> bool:
     return all(tensor_info(value.type).size <= few for value in (*op.operands, *op.results))
 
 
-def _is_read_exactly(op: ir.Operation) -> bool:
-    """Whether a result is only summed, or is exponentiated: then it need not be rounded first."""
-    found = [reader for result in op.results for reader in readers(result)]
-    if any(reader.name in kinds.EXACT_OPERAND for reader in found):
-        return True
-    return bool(found) and all(
-        reader.name in ("stablehlo.reduce", "stablehlo.reduce_window") and kinds.accumulates(reader) for reader in found
-    )
-
-
-_BOUNDS = ("stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum")
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
 _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
 

@@ -57,8 +57,7 @@ class Retyper(OperationRetyper):
         """Retype a block whose arguments are held already; returns its terminator, still to be adapted."""
         *body, last = [op.operation for op in block.operations]
         self.exact.note(block)
-        if self.memory is not None:
-            self.memory.note(block)
+        self.memory.note(block)
         for op in body:
             function = self.exact.written_out.get(op)
             if function is not None and function.root in self.held:
@@ -143,7 +142,7 @@ class Retyper(OperationRetyper):
                 natural = WIDE
         else:
             extreme = any(held.extreme for held in data) or self._is_extreme(op, list(operands.values()))
-            in_register = self.memory is not None and any(held.transient for held in data)
+            in_register = any(held.transient for held in data)
             computed = WIDE if ranks or extreme or in_register else natural
         for region in op.regions:
             block = region.blocks[0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.analysis.memory import Memory
 from scalify_hlo.bindings import ir, make_context
 
@@ -29,7 +29,7 @@ def _written(lines: list[str]) -> list[str]:
         )
         operations = walk(module.operation)
         block = operations[0].regions[0].blocks[0]
-        memory = Memory()
+        memory = Memory(CallGraph(module))
         memory.note(block)
         results = [op.results[0] for op in operations[2:-1] if op.operation.block == block]
         return [name for name, value in zip(names, results, strict=True) if memory.is_written(value)]
