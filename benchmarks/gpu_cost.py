@@ -4,7 +4,7 @@ Whole training steps, those of `benchmarks.models` and ten of the zoo beside the
 alphabet, or with `--all-zoo` all for one device; none where it is absent), before and after they are rewritten:
 kernels, bytes, temporary memory, compile time and a roofline estimate of the step, all from XLA's own compiler without
 the GPU. f32 and bf16 are compared with the original in the same type, fp16 and fp8 with the original in bf16.
-`--presets fp8+packed` packs scales (`scalify-opt --pack-scales`), and `--presets 'fp8 arithmetic=f32'` is a preset with
+`--presets fp8+packed` packs scales (`scalify-opt --pack-scales`), and `--presets 'fp8 moments=f16'` is a preset with
 other types. Counts are exact; compile times are those of one run.
 """
 

@@ -90,7 +90,7 @@ def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) ->
         return False
     _note_sign(r, entering)
     r.because("average")
-    (_narrow_average if _is_stored_narrow(r) else _wide_average)(r, members, state, entering, known)
+    (_narrow_average if r.is_stored_narrow() else _wide_average)(r, members, state, entering, known)
     return True
 
 
@@ -133,7 +133,7 @@ def held_scale(r: OpRewrite, state: ScaledValue, update: ScaledValue | None) -> 
         return state.scale
     if state.scale.shape or update.scale.shape:
         return r.maximum([state.size, update.size.shifted(-budget.UPDATE)])
-    return r.emit.if_zeros(state.scale, update.size.shifted(budget.FIRST_UPDATE if _is_stored_narrow(r) else 0))
+    return r.emit.if_zeros(state.scale, update.size.shifted(budget.FIRST_UPDATE if r.is_stored_narrow() else 0))
 
 
 def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
@@ -164,17 +164,6 @@ def settled_average(r: OpRewrite, scale: Scale) -> tuple[Scale, float]:
     if abs(rest) <= 2 * budget.AVERAGE_BELOW:
         return root**power, rest + scale.exponent - exponent * power
     return (root**power).shifted(rest), scale.exponent - exponent * power
-
-
-def _is_stored_narrow(r: OpRewrite) -> bool:
-    """Whether the result has a narrow type, or is rounded to one next."""
-    return r.info(0).is_narrow or (r.rewriter.narrow and _is_narrowed(r.op.results[0]))
-
-
-def _is_narrowed(value: ir.Value) -> bool:
-    """Whether a value is rounded to a narrow type next, as state is that is stored in one and updated in f32."""
-    converted = [use.owner.operation for use in value.uses if use.owner.operation.name == "stablehlo.convert"]
-    return any(tensor_info(op.results[0].type).is_narrow or _is_narrowed(op.results[0]) for op in converted)
 
 
 def _wide_average(
@@ -228,11 +217,10 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
         return None
     if min(powers) * max(powers) < 0:
         difference = _difference_in_common(*scales)
-        return None if abs(difference) < 2 or _is_stored_narrow(r) else x if difference < 0 else y
+        return None if abs(difference) < 2 or r.is_stored_narrow() else x if difference < 0 else y
     degrees = [sum(abs(p) for _, p in scale.factors) for scale in scales]
     low = x if degrees[0] <= degrees[1] else y
-    constant = low.scale.is_constant
-    least = 4 if _is_stored_narrow(r) or (constant and r.rewriter.narrow) else 2 if constant else 1
+    least = 4 if r.is_stored_narrow() else 2 if low.scale.is_constant else 1
     return low if math.gcd(*powers) >= least else None
 
 

@@ -84,7 +84,7 @@ def _at_small_scale(r: OpRewrite, room: int = 0) -> None:
     """On the value; beside data of a narrow type at the scale of a small operand, times 2^room."""
     moments = _BOUNDED.get(r.name, UNIT)
     x = r.scaled(0)
-    if x.indifferent or r.rewriter.paper or not r.result_info().is_narrow:
+    if x.indifferent or r.rewriter.paper or not r.is_stored_narrow():
         return on_values(r, moments)
     return on_values(r, moments, [r.emit.minimum([_at_size(x).shifted(room), ONE])])
 
@@ -119,7 +119,7 @@ def steep(r: OpRewrite) -> None:
       law="f(s x), computed on the value in f32 or wider", scale="1; max(s, 1) in f16 and f8", shaped=True)  # fmt: skip
 def growing(r: OpRewrite) -> None:
     x = r.scaled(0)
-    if x.indifferent or r.rewriter.paper or not r.result_info().is_narrow:
+    if x.indifferent or r.rewriter.paper or not r.is_stored_narrow():
         return on_values(r)
     return on_values(r, UNIT, [r.maximum([_at_size(x), ONE])])
 

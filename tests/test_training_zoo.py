@@ -58,8 +58,8 @@ def test_the_usual_recipe_rounds_the_products_of_the_step_alone() -> None:
 def test_a_row_may_be_the_text_of_a_precision() -> None:
     pytest.importorskip("optax", reason="optax is not installed")
     training = zoo_run.Training("metric")
-    f32, wide = (training.run(row, 0, 2) for row in ("f32", "fp16 arithmetic=f32"))
-    assert wide["failure"] is None and wide["row"] == "fp16 arithmetic=f32"
+    f32, wide = (training.run(row, 0, 2) for row in ("f32", "fp16 moments=f16"))
+    assert wide["failure"] is None and wide["row"] == "fp16 moments=f16"
     assert 0 < abs(wide["final_loss"] - f32["final_loss"]) < 0.01
 
 

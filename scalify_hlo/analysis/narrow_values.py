@@ -10,6 +10,7 @@ from scalify_hlo.analysis.calls import CALLS, callee_name, is_used, terminator, 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.traits import Trait, has, of
 from scalify_hlo.types import TensorInfo, tensor_info
 
 # On operations that no narrow value has to do with, in a module that has some.
@@ -17,6 +18,29 @@ WIDE = "scalify.wide"
 _LOOP, _BRANCHES = "stablehlo.while", ("stablehlo.case", "stablehlo.if")
 _CONSTANTS = ("stablehlo.constant", "stablehlo.iota")
 _EACH_ITS_OWN = ("stablehlo.optimization_barrier",)
+# Operations that are looked at behind a value.
+_STEPS = 12
+
+
+# r(c * f(x)) for a rounding r: what r loses of c * f(x), it loses of f(x)
+def is_rounded(value: ir.Value) -> bool:
+    """Whether a value is rounded to a type of less range than f32, itself or behind products and movements of it.
+
+    Sums are not looked behind: the other term may be larger.
+    """
+    pending, left = [value], _STEPS
+    while pending and left:
+        left -= 1
+        for use in pending.pop().uses:
+            op = use.owner.operation
+            if len(op.results) != 1 or not tensor_info(op.results[0].type).is_float:
+                continue
+            if op.name == "stablehlo.convert" and tensor_info(op.results[0].type).is_narrow:
+                return True
+            homogeneous = has(op.name, Trait.ELEMENTWISE) and of(op.name).degrees is not None
+            if homogeneous or has(op.name, Trait.CARRIES | Trait.MOVES):
+                pending.append(op.results[0])
+    return False
 
 
 class _Parts:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
+from scalify_hlo.analysis.narrow_values import is_rounded
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import At, Emitter
 from scalify_hlo.emit.stamps import BLOCK, BY_LAW, FORM, REASON, RULE, SCALE, VALUE, Reason, Stamped
@@ -92,6 +93,10 @@ class OpRewrite:
         if found is None:
             found = self._infos[index] = tensor_info(self.op.operands[index].type)
         return found
+
+    def is_stored_narrow(self, index: int = 0) -> bool:
+        """Whether a result has a type of less range than f32, or is rounded to one."""
+        return self.result_info(index).is_narrow or (self.rewriter.narrow and is_rounded(self.value(index)))
 
     def value(self, index: int = 0) -> ir.Value:
         """Result `index`."""

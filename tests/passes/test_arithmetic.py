@@ -1,4 +1,4 @@
-"""`arithmetic=f32`: operations on elements between tensors in memory are computed in f32."""
+"""Operations on elements between tensors in memory are computed in f32."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_powers_of_what_is_larger_than_expected_stay_in_range(precision: str, to
     x = random.standard_normal((128, 64)).astype(np.float32)
     _, value, gradients = _step({"w": w, "v": v}, x)
 
-    step = jax.jit(sc.scalify(_step, precision=f"{precision} arithmetic=f32"))
+    step = jax.jit(sc.scalify(_step, precision=precision))
     dtype = np.float16 if precision == "fp16-state" else np.float32
     state = {"w": _far(w, _FAR).astype(dtype), "v": _far(v, 1.0).astype(dtype)}
     _, narrow_value, narrow = sc.asarray(step(state, _far(x, _FAR)), np.float32)
@@ -41,8 +41,3 @@ def test_powers_of_what_is_larger_than_expected_stay_in_range(precision: str, to
     assert abs(narrow_value - value) <= tolerance * abs(value)
     for name, gradient in gradients.items():
         np.testing.assert_allclose(narrow[name], gradient, atol=tolerance * float(np.abs(gradient).max()))
-
-
-def test_other_types_are_refused() -> None:
-    with pytest.raises(sc.ScalifyError, match="arithmetic cannot be bf16; it can be f32, or not be given"):
-        sc.PrecisionPolicy(arithmetic="bf16")

@@ -71,7 +71,8 @@ def relaxations(w: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
 def test_loops_end_after_as_many_iterations_as_in_f32(
     iterated: Callable[..., Any], precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With weights that are stored in 16 bits. The first and the last never ended, the other one too early."""
+    """With weights that are stored in 16 bits. The first and the last never end if what they carry is; in the other one
+    it is not."""
 
     def step(w: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
         def loss(w: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -91,4 +92,4 @@ def test_loops_end_after_as_many_iterations_as_in_f32(
     assert abs(taken - int(count)) <= 3 < count < MOST / 2
     assert np.linalg.norm(found - wanted) < 0.01 * np.linalg.norm(wanted)
     monkeypatch.setattr(budget, "TOLERANCE", 0.0)
-    assert abs(run()[1] - int(count)) > 3
+    assert (abs(run()[1] - int(count)) > 3) == (iterated is not transport)

@@ -10,7 +10,6 @@ import pytest
 from jax import lax
 
 import scalify_hlo as sc
-from scalify_hlo import budget
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.passes.cast import Cast
 
@@ -61,22 +60,23 @@ def _cast_types(function: Callable[..., jax.Array], *arguments: np.ndarray) -> s
 def test_four_numbers_a_row_are_few(columns: int, element: str) -> None:
     weight = np.ones((32, columns), np.float32)
     text = _cast_types(lambda x, w: jnp.tanh(x @ w) * x[:, :columns], np.ones((64, 32), np.float32), weight)
-    assert f"stablehlo.tanh %{text.split('stablehlo.tanh %')[1].split()[0]} : tensor<64x{columns}x{element}>" in text
+    rounded = f"stablehlo.convert %2 : (tensor<64x{columns}xf32>) -> tensor<64x{columns}xf16>"
+    assert "%2 = stablehlo.dot_general" in text and (rounded in text) == (element == "f16")
     assert f"tensor<32x{columns}xf16>" in text  # what the product reads is f16 all the same
 
 
 def test_what_repeats_few_numbers_along_rows_is_not_few() -> None:
     text = _cast_types(
-        lambda x, w: jnp.tanh(x * jnp.broadcast_to(x @ w, x.shape)) * x,
+        lambda x, w: jnp.tanh(x * jnp.broadcast_to(x @ w, x.shape)) @ x.T,
         np.ones((64, 32), np.float32), np.ones((32, 1), np.float32),
     )  # fmt: skip
-    assert "stablehlo.multiply" in text and "tensor<64x32xf16>" in text.split("stablehlo.tanh")[1]
+    assert "(tensor<64x32xf32>) -> tensor<64x32xf16>" in text.split("stablehlo.tanh")[1]
 
 
 def test_arguments_of_one_number_a_row_are_read_as_they_are() -> None:
     text = _cast_types(lambda y: jnp.sum(jax.lax.lgamma(y + 1)), TARGETS)
     assert "f16" not in text
-    assert "f16" in _cast_types(lambda y: jnp.sum(jnp.tanh(y) * y), X)
+    assert "f16" in _cast_types(lambda y: jnp.sum((jnp.tanh(y) + y.sum()) @ y.T), X)
 
 
 def _projected_covariances(points: jax.Array, deviations: jax.Array, camera: jax.Array) -> jax.Array:
@@ -177,20 +177,13 @@ SMALL = np.float32(-7 + 0.1 * np.random.default_rng(1).standard_normal((2, 3)))
 
 
 @pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
-def test_products_of_small_matrices_far_from_their_estimates_are_measured(
-    precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Products of what is e^-3 are 2^8 times smaller than estimated, and quotients by their determinants larger."""
+def test_products_of_small_matrices_may_be_far_from_their_estimates(precision: str) -> None:
+    """Products of what is e^-3 are 2^8 times smaller than estimated, and quotients by their determinants larger: they
+    were NaN where elements were computed in f16."""
     gradient = jax.grad(_mixture, (0, 1))
     inputs = FAR, 0.3 * X[:24, :2], 0.3 * X[:, 2:4]
-    wanted = gradient(*inputs)
-
-    def error() -> float:
-        return _error(sc.scalify(gradient, precision=precision)(*sc.as_scaled_array(inputs)), wanted)
-
-    assert error() < 0.01
-    monkeypatch.setattr(budget, "ERRORS_OF_SMALL", 10**6)
-    assert not np.isfinite(error())
+    found = sc.scalify(gradient, precision=precision)(*sc.as_scaled_array(inputs))
+    assert _error(found, gradient(*inputs)) < 0.01
 
 
 @pytest.mark.parametrize(

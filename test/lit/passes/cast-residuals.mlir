@@ -6,7 +6,7 @@
 // CHECK: stablehlo.while({{.+}}) : tensor<4x8xf32>, tensor<8x8xf16>, tensor<f32>, tensor<4x8xf16>
 // CHECK: stablehlo.dot_general {{.+}} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
 // CHECK: stablehlo.subtract {{.+}} : tensor<4x8xf32>
-// CHECK: stablehlo.tanh {{.+}} : tensor<4x8xf16>
+// CHECK: stablehlo.convert {{.+}} : (tensor<4x8xf32>) -> tensor<4x8xf16>
 // CHECK: stablehlo.dot_general {{.+}} : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf32>
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

@@ -7,7 +7,8 @@
 // FP16-SAME: tensor<32x64xf32>, %[[W:[^:]+]]: tensor<64x16xf32> {scalify.state = "parameter"}
 // FP16-SAME: %[[M:[^:]+]]: tensor<64x16xf32> {scalify.state = "moment"}
 // FP16: stablehlo.dot_general {{.*}} (tensor<32x64xf16>, tensor<64x16xf16>) -> tensor<32x16xf32>
-// FP16: stablehlo.tanh %{{.+}} : tensor<32x16xf16>
+// FP16: %[[T:.+]] = stablehlo.tanh %{{.+}} : tensor<32x16xf32>
+// FP16: stablehlo.convert %[[T]] : (tensor<32x16xf32>) -> tensor<32x16xf16>
 // FP16: %[[DW:.+]] = stablehlo.dot_general {{.*}} (tensor<32x64xf16>, tensor<32x16xf16>) -> tensor<64x16xf32>
 // FP16: %[[G:.+]] = stablehlo.convert %[[DW]] : (tensor<64x16xf32>) -> tensor<64x16xf16>
 // FP16: %[[WIDE:.+]] = stablehlo.convert %[[G]]
@@ -19,7 +20,8 @@
 // STATE-SAME: tensor<32x64xf32>, %[[W:[^:]+]]: tensor<64x16xf16> {scalify.state = "parameter"}
 // STATE-SAME: %[[M:[^:]+]]: tensor<64x16xf16> {scalify.state = "moment"}
 // STATE: stablehlo.dot_general {{.*}} (tensor<32x64xf16>, tensor<64x16xf16>) -> tensor<32x16xf32>
-// STATE: stablehlo.tanh %{{.+}} : tensor<32x16xf16>
+// STATE: %[[T:.+]] = stablehlo.tanh %{{.+}} : tensor<32x16xf32>
+// STATE: stablehlo.convert %[[T]] : (tensor<32x16xf32>) -> tensor<32x16xf16>
 // STATE: %[[DW:.+]] = stablehlo.dot_general {{.*}} (tensor<32x64xf16>, tensor<32x16xf16>) -> tensor<64x16xf32>
 // STATE: %[[G:.+]] = stablehlo.convert %[[DW]] : (tensor<64x16xf32>) -> tensor<64x16xf8E5M2>
 // STATE: %[[WIDE:.+]] = stablehlo.convert %[[G]]
