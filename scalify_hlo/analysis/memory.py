@@ -5,22 +5,41 @@ is written to memory, or computed again from what is there: the latter where one
 
     3 h^2, 1 - tanh(h)  read again by the backward pass: computed again from h
     x + f(x)            of two tensors: in memory, if it is read again
+    relu(x + y) > 0     read again: computed again from x + y, which is in memory then
     h (1 + t) / 2       read by a product, which takes its operands from memory; what reads it later does too
 """
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.traits import Trait, has, names
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
-_ON_ELEMENTS = names(Trait.ELEMENTWISE) | names(Trait.CARRIES) | names(Trait.MOVES | Trait.ASSEMBLES)
-# What is fused with the operations on elements that give it its operands, and what ends a function.
-_FUSED = {"stablehlo.reduce", "stablehlo.return", "func.return"}
+_CONSTANTS, _MOVES, _ASSEMBLES = names(Trait.CONSTANT), names(Trait.MOVES), names(Trait.ASSEMBLES)
+_ON_ELEMENTS = names(Trait.ELEMENTWISE) | names(Trait.CARRIES) | _MOVES | _ASSEMBLES
+_SUM = "stablehlo.reduce"
+_ENDS = ("stablehlo.return", "func.return")
 # Of more tensors than this nothing is known but that they are several.
 _SEVERAL = 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Step:
+    """An operation where functions are inlined.
+
+    large: operands of one on elements that are tensors in memory or computed of such. again: whether what reads its
+    results is another kernel.
+    """
+
+    name: str
+    operands: list[ir.Value]
+    results: list[ir.Value]
+    on_elements: bool
+    large: set[ir.Value]
+    again: bool
 
 
 class Memory:
@@ -33,7 +52,7 @@ class Memory:
         # What functions are given and give back: arguments are operands, and a call's results what is returned.
         self._same: dict[ir.Value, ir.Value] = {}
         self._spread: set[ir.Value] = set()  # constants, and what is computed of much smaller tensors alone
-        # What a value is computed from in one kernel: tensors in memory, of more than half its size; at most _SEVERAL.
+        # What a value is computed from in one kernel: tensors in memory, at most _SEVERAL.
         self._sources: dict[ir.Value, frozenset[ir.Value]] = {}
         self._written: set[ir.Value] = set()
 
@@ -47,88 +66,89 @@ class Memory:
             return
         levels: dict[ir.Value, int] = {}  # how many kernels come before the one that computes a value, at least
         last: dict[ir.Value, int] = {}  # the level of the last operation on elements that reads a value
-        taken: set[ir.Value] = set()  # by what reads its operands from memory
+        taken: set[ir.Value] = set()  # by what reads its operands from memory, itself or once they are moved
         summed: set[ir.Value] = set()
-        operations = list(self._operations(block))
-        for op in operations:
-            operands = [self._inlined(value) for value in op.operands]
-            level = max((levels[value] for value in operands if value in levels), default=0)
-            if has(op.name, Trait.CONSTANT) or (op.name in _ON_ELEMENTS and not self._large(op)):
-                self._spread.update(op.results)
-            if op.name in _ON_ELEMENTS:
-                last |= {value: max(last.get(value, 0), level) for value in operands}
-            elif op.name == "stablehlo.reduce":
-                summed.update(operands)
-                level += not _is_of_rows(op)
-            elif op.name not in _FUSED:
-                taken.update(operands)
-                level += not has(op.name, Trait.CONSTANT)
-            levels |= dict.fromkeys(op.results, level)
-        for op in reversed(operations):
-            if has(op.name, Trait.MOVES) and not taken.isdisjoint(op.results):
-                taken |= self._large(op)
+        steps = list(self._steps(block))
+        for step in steps:
+            level = 0
+            for value in step.operands:
+                level = max(level, levels.get(value, 0))
+            if step.on_elements:
+                for value in step.operands:
+                    last[value] = max(level, last.get(value, 0))
+            elif step.name == _SUM:
+                summed.update(step.operands)
+            elif step.again:
+                taken.update(step.operands)
+            levels |= dict.fromkeys(step.results, level + step.again)
+        for step in reversed(steps):
+            if step.name in _MOVES and not taken.isdisjoint(step.results):
+                taken |= step.large
         twice = {value for value in taken if value in summed or last.get(value, 0) > levels.get(value, 0)}
-        reread = self._through_functions(operations, last, twice)
-        for op in operations:
-            for result in op.results:
-                sources = self._read(op, result)
-                read = (last if has(op.name, Trait.MOVES) else reread).get(result, 0)
-                again = len(sources) >= _SEVERAL and read > levels[result]
-                if op.name in _ON_ELEMENTS and (again or result in twice):
+        reread = _through_functions(steps, last, twice)
+        for step in steps:
+            readings = last if step.name in _MOVES else reread
+            read: set[ir.Value] = set()
+            for operand in step.large:
+                read.update(self._sources.get(operand, (operand,)))
+            sources = frozenset(itertools.islice(read, _SEVERAL))
+            for result in step.results:
+                again = len(sources) == _SEVERAL and readings.get(result, 0) > levels[result]
+                if step.on_elements and (again or result in twice):
                     self._written.add(result)
-                    sources = frozenset({result})
-                self._sources[result] = sources
+                is_source = not step.on_elements or result in self._written
+                self._sources[result] = frozenset({result}) if is_source else sources
 
-    def _through_functions(
-        self, operations: list[ir.Operation], last: dict[ir.Value, int], written: set[ir.Value]
-    ) -> dict[ir.Value, int]:
-        """The last level at which a value, or a function of it alone, is read: of x + y, where x + y > 0 is.
-
-        written: functions that are in memory themselves.
-        """
-        reread = dict(last)
-        for op in reversed(operations):
-            large = self._large(op) if op.name in _ON_ELEMENTS and written.isdisjoint(op.results) else set[ir.Value]()
-            if len(large) == 1:
-                value = large.pop()
-                reread[value] = max(reread.get(value, 0), *(reread.get(result, 0) for result in op.results))
-        return reread
-
-    def _operations(self, block: ir.Block) -> Iterator[ir.Operation]:
+    def _steps(self, block: ir.Block) -> Iterator[_Step]:
         """The operations of a block, those of a function in the place of its call."""
         self._noted.add(block)
-        for op in block.operations:
-            body = self._calls.callee_body(op.operation)
-            if body is None:
-                yield op.operation
+        for each in block.operations:
+            op = each.operation
+            name = op.name
+            body = self._calls.callee_body(op)
+            operands, results = [self._inlined(value) for value in op.operands], list(op.results)
+            if body is not None:
+                self._same |= zip(body.arguments, operands, strict=False)
+                yield from self._steps(body)
+                self._same |= zip(results, terminator(body).operands, strict=False)
                 continue
-            self._same |= zip(body.arguments, op.operands, strict=False)
-            yield from self._operations(body)
-            self._same |= zip(op.results, terminator(body).operands, strict=False)
+            on_elements, constant = name in _ON_ELEMENTS, name in _CONSTANTS
+            large = self._large(name, operands, results) if on_elements else set[ir.Value]()
+            if constant or (on_elements and not large):
+                self._spread.update(results)
+            goes_on = constant or on_elements or name in _ENDS or (name == _SUM and _is_of_rows(op))
+            yield _Step(name, operands, results, on_elements, large, again=not goes_on)
 
     def _inlined(self, value: ir.Value) -> ir.Value:
         while value in self._same:
             value = self._same[value]
         return value
 
-    def _read(self, op: ir.Operation, result: ir.Value) -> frozenset[ir.Value]:
-        """The tensors in memory that the kernel of an operation computes its result from."""
-        if op.name not in _ON_ELEMENTS:
-            return frozenset({result})
-        read = {source for operand in self._large(op) for source in self._sources.get(operand, (operand,))}
-        return frozenset(itertools.islice(read, _SEVERAL))
-
-    def _large(self, op: ir.Operation) -> set[ir.Value]:
-        """The operands of an operation that are more than half as large as its result or part of it, and no repetition
-        of less; indices by which elements are gathered, too."""
-        size = 0 if has(op.name, Trait.ASSEMBLES) else tensor_info(op.results[0].type).size
-        gathers = has(op.name, Trait.MOVES) and len(op.operands) > 1
+    def _large(self, name: str, operands: list[ir.Value], results: list[ir.Value]) -> set[ir.Value]:
+        """The operands of an operation on elements that are more than half as large as its result or part of it, and no
+        repetition of less; indices by which elements are gathered, too."""
+        size = 2 if name in _ASSEMBLES else max(2, tensor_info(results[0].type).size)
+        gathers = name in _MOVES and len(operands) > 1
         found: set[ir.Value] = set()
-        for operand in {self._inlined(operand) for operand in op.operands} - self._spread:
-            info = tensor_info(operand.type)
-            if 2 * info.size > max(size, 2) or (gathers and info.rank and not info.is_float):
-                found.add(operand)
+        for operand in operands:
+            if operand not in self._spread:
+                info = tensor_info(operand.type)
+                if 2 * info.size > size or (gathers and info.rank and not info.is_float):
+                    found.add(operand)
         return found
+
+
+def _through_functions(steps: list[_Step], last: dict[ir.Value, int], written: set[ir.Value]) -> dict[ir.Value, int]:
+    """The last level at which a value, or a function of it alone, is read: of x + y, where x + y > 0 is.
+
+    written: functions that are in memory themselves.
+    """
+    reread = dict(last)
+    for step in reversed(steps):
+        if len(step.large) == 1 and written.isdisjoint(step.results):
+            (value,) = step.large
+            reread[value] = max(reread.get(value, 0), *(reread.get(result, 0) for result in step.results))
+    return reread
 
 
 def _is_of_rows(op: ir.Operation) -> bool:

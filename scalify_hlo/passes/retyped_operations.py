@@ -58,9 +58,10 @@ class OperationRetyper:
         large = self.exact.of_any_size
         if large and natural == WIDE and not in_update and not large.isdisjoint(h.raw for h in operands.values()):
             large.update(op.results)
-        from_model, few = False, 0
+        from_model, far, few = False, False, 0
         for held in operands.values():
             from_model, few = from_model or held.from_model, max(few, held.few)
+            far = far or held.extreme or held.magnitude > budget.EXTREME
         for result in op.results:
             if tensor_info(result.type).element != WIDE:
                 continue
@@ -71,8 +72,8 @@ class OperationRetyper:
                 natural=WIDE if rank == 0 else natural,
                 computed=computed,
                 from_model=from_model,
-                magnitude=_magnitude(op, list(operands.values())),
-                extreme=self._is_extreme(op, list(operands.values())),
+                magnitude=0.0 if from_model else _magnitude(op, list(operands.values())),
+                extreme=far and self._is_extreme(op, list(operands.values())),
                 few=few,
             )
 
@@ -315,8 +316,6 @@ _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
 
 def _magnitude(op: ir.Operation, operands: Sequence[Held]) -> float:
     """A bound on a value that comes from constants and masks alone; 0 where there is none to be had cheaply."""
-    if any(held.from_model for held in operands):
-        return 0.0
     sizes = [held.magnitude for held in operands]
     match op.name:
         case "stablehlo.multiply":
