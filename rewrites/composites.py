@@ -88,8 +88,20 @@ def get_data_and_scale(r: OpRewrite) -> None:
     scale = SMALLEST if x.indifferent and x.scale == ONE else x.scale
     value = r.emit.scale_value(scale)
     target = r.op.results[1]
+    if scale == ONE:
+        _leave_out_factor(target)
     target.replace_all_uses_with(r.emit.convert(value, tensor_info(target.type).element))
     r.erase()
+
+
+# 1 x = x
+def _leave_out_factor(one: ir.Value) -> None:
+    """Let products of numbers with a scale that is 1 be the other factor."""
+    for use in list(one.uses):
+        op = use.owner.operation
+        other = op.operands[1 - use.operand_number] if op.name == "stablehlo.multiply" else one
+        if other != one and other.type == one.type:
+            op.results[0].replace_all_uses_with(other)
 
 
 # from here on the value is plain

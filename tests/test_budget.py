@@ -19,6 +19,7 @@ _WITHIN_AND_BEYOND = ("-*", "*-")
 _PATTERNS = {
     "CANCELLATION": ("**", "-*"),
     "ERRORS_IN_F16": ("-*", "**"),
+    "ERRORS_OF_SMALL": ("-*", "**"),
     "FURTHEST_CONSTANT": ("-*", "**"),
     "FURTHEST_CONSTANT_SCALE": ("-*", "**"),
     "HEADROOM": ("-*", "**"),

@@ -22,12 +22,6 @@ KNOWN = {
     # A factor of the program itself, 0.5 or 1/4, beside one that a pass puts around what it rounds, after `scalify`.
     ("composites.mlir", "fp8"): {"pair": 1},
     ("hf_llama_bf16_fwd", "fp8"): {"pair": 2},
-    # A dynamic rescale of a tensor whose scale turns out to be 1.
-    ("auto-rescale-numbers.mlir", "fp16"): {"one": 1},
-    ("auto-rescale-numbers.mlir", "fp8"): {"one": 1},
-    ("hf_resnet_bn_sgd_train", "fp8"): {"one": 1},
-    ("hf_vit_sgd_train", "fp8"): {"one": 1},
-    ("keras_cnn_adam_amsgrad_train", "fp8"): {"one": 1},
     # Not looked into: one or two operations each.
     ("hf_gptneo_f16_lossscale_train", None): {"inverse": 1},
     ("hf_mistral_scan_accum_train", None): {"inverse": 1},

@@ -15,13 +15,16 @@ from collections.abc import Iterator
 
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.carriers import carries
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
 _CONSTANTS, _MOVES, _ASSEMBLES = names(Trait.CONSTANT), names(Trait.MOVES), names(Trait.ASSEMBLES)
 _ON_ELEMENTS = names(Trait.ELEMENTWISE) | names(Trait.CARRIES) | _MOVES | _ASSEMBLES
-_SUM = "stablehlo.reduce"
+_SUM, _CUSTOM = "stablehlo.reduce", "stablehlo.custom_call"
 _ENDS = ("stablehlo.return", "func.return")
+# Of these a product reads the operand in another place, if it reads the result.
+_HANDS_ON = _MOVES | names(Trait.CARRIES) | {_CUSTOM}
 # Of more tensors than this nothing is known but that they are several.
 _SEVERAL = 2
 
@@ -82,7 +85,7 @@ class Memory:
                 taken.update(step.operands)
             levels |= dict.fromkeys(step.results, level + step.again)
         for step in reversed(steps):
-            if step.name in _MOVES and not taken.isdisjoint(step.results):
+            if step.name in _HANDS_ON and not taken.isdisjoint(step.results):
                 taken |= step.large
         twice = {value for value in taken if value in summed or last.get(value, 0) > levels.get(value, 0)}
         reread = _through_functions(steps, last, twice)
@@ -112,7 +115,7 @@ class Memory:
                 yield from self._steps(body)
                 self._same |= zip(results, terminator(body).operands, strict=False)
                 continue
-            on_elements, constant = name in _ON_ELEMENTS, name in _CONSTANTS
+            on_elements, constant = name in _ON_ELEMENTS or (name == _CUSTOM and carries(op)), name in _CONSTANTS
             large = self._large(name, operands, results) if on_elements else set[ir.Value]()
             if constant or (on_elements and not large):
                 self._spread.update(results)

@@ -17,7 +17,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
 from scalify_hlo.analysis.few_exponentials import few_exponentials
 from scalify_hlo.analysis.joined import taken_apart
-from scalify_hlo.analysis.products import MatrixProduct, matrix_products
+from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import SATURATES, argument_shapes
@@ -169,7 +169,11 @@ class AutoRescale(Pass):
             for value in find_update(module, main).gradients:
                 found.setdefault(value, "gradients")
         if "products" in self.places:
-            bears = {product.op: budget.ERRORS_IN_F16 for product in products if product.kind == "forward"}
+            bears = {
+                product.op: budget.ERRORS_OF_SMALL if is_of_small_matrices(product.op) else budget.ERRORS_IN_F16
+                for product in products
+                if product.kind == "forward"
+            }
             errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16)
             for value in errors.powers:
                 found.setdefault(value, "powers")

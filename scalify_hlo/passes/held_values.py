@@ -23,7 +23,7 @@ class Held:
     from_model: depends on parameters or inputs; otherwise it comes from constants, positions or random bits.
     constant: the number that all elements are, where known. magnitude: a bound, where constants give one, else 0.
     extreme: constants that stand for infinity are mixed in; no narrow type holds these and the rest of the tensor.
-    transient: computed wide, and only one elementwise operation or reduction reads it: it never lies in memory.
+    transient: computed wide, and read so: it never lies in memory, or is not to be rounded there.
     in_memory: `raw` lies in memory anyway (an argument, a loop's carried value), so that reading it costs nothing.
     few: how many numbers there are of which this is computed that a product gave, at most 4 a row, or the program is
     given, one a row; 0 where there are none.
@@ -85,6 +85,12 @@ def fits(number: float, element: str) -> bool:
 def epsilon(element: str) -> float:
     """The distance from 1 to the next number of a float type."""
     return 2.0 ** -FLOAT_RANGE[element][2]
+
+
+# 1 - c^2 is 2e-6 of c = 1 - 1e-6, and 0 of what f16 makes of it
+def is_next_to_1(number: float | None, element: str) -> bool:
+    """Whether a number is not 1 or -1, but nearer to it than the next number of a float type."""
+    return number is not None and 0 < abs(abs(number) - 1) < epsilon(element)
 
 
 def is_far(held: Held) -> bool:

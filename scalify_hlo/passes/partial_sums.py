@@ -171,9 +171,10 @@ def _computed(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narr
     if BYTES.get(element, 0) < narrowest:
         return None
     found = _Part(op.results[0], layout, inputs[0].axes, inputs)
-    # A sum of terms has a scale of its own again, the largest of theirs.
+    # A sum in f16 has a scale of its own again, the largest of its terms'; in f32 they may be added as values.
     by_run_time = op.name in _SCALINGS and not any(_is_constant(operand) for operand in op.operands)
-    found.rescaled = op.name not in _SUMS and (by_run_time or any(part.rescaled for part in inputs))
+    own_scale = op.name in _SUMS and element != "f32"
+    found.rescaled = not own_scale and (by_run_time or any(part.rescaled for part in inputs))
     if op.name in _UNARY:
         return found
     if op.name == "stablehlo.reshape":

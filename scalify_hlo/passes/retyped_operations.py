@@ -16,7 +16,7 @@ from scalify_hlo.module.traits import Trait, has
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.exact_values import ExactValues
-from scalify_hlo.passes.held_values import WIDE, Held, after, convert, fits, iota_size, splat_value
+from scalify_hlo.passes.held_values import WIDE, Held, after, convert, fits, iota_size, is_next_to_1, splat_value
 from scalify_hlo.precision import PrecisionPolicy
 from scalify_hlo.types import tensor_info
 
@@ -130,7 +130,9 @@ class OperationRetyper:
         self._fold(op, operands)
         held = self.held.get(op.results[0])
         if held is not None and computed == WIDE and natural == compute != WIDE:
-            held.transient = self._is_transient(op.results[0])
+            # What is kept from 1 by a bound (arccos, 1 - c^2 and its root follow) is kept from it in what is read too.
+            beside = op.name in _BOUNDS and any(is_next_to_1(held.constant, compute) for held in operands.values())
+            held.transient = beside or self._is_transient(op.results[0])
             if not (held.transient or held.extreme):
                 self.held[op.results[0]] = held.at(_written(held))
         return None
@@ -310,6 +312,7 @@ def _is_of_few(op: ir.Operation, operands: Iterable[Held]) -> bool:
     return all(tensor_info(value.type).size <= few for value in (*op.operands, *op.results))
 
 
+_BOUNDS = ("stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum")
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
 _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
 

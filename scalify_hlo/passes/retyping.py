@@ -1,22 +1,19 @@
 """Gives every f32 value of a module another element type, by a policy.
 
-One walk in program order. Each operation is computed in the compute type where all its operands are stored in it,
-and in f32 otherwise (as type promotion would have it); its result is stored in the compute type where it depends on
-values stored so. These stay in f32, or are computed in it:
+One walk in program order. Operations on elements are computed in f32. Their results are rounded to the compute type
+where they depend on values stored so and lie in memory (`scalify_hlo.analysis.memory`), and where a product reads them.
+These stay in f32 there too:
 - numbers of a row: results of products that give at most 4 a row, arguments that have one, and what is computed of
   them one by one, which are a loss's terms;
 - scalars, and statistics: sums over at least 8 elements and what is computed of them alone (means, variances,
   norms, log-sum-exp), which are small;
 - what depends on no parameter or input: positions, tables of sines, random numbers, masks;
-- an operation with a constant outside the compute type's normal range (epsilons), and one with a scalar;
 - sums and products, which accumulate wide;
 - what a loop carries and computes of itself alone, as the positions of a simulation;
 - what a loop's residual is computed of inside of it, where the loop ends when that is below a tolerance;
 - values by which an index is chosen (argmin, top_k, argsort), whose differences count however small;
 - values in which constants that stand for minus infinity are mixed (attention masks such as -1e9), up to the
   exponential that ends them: a narrow type cannot hold both these and the rest of the tensor;
-- what is computed in it and read by one elementwise operation or reduction only: compilers keep it in registers,
-  and it may be far from the size of what is stored (a softmax's gradient divided by the square of a sum);
 - the optimiser's arithmetic, in the policy's `update` type.
 """
 

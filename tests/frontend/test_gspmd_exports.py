@@ -32,7 +32,9 @@ expected = step(lambda x: x, w, x)
 
 @pytest.mark.parametrize("precision", [None, "fp16", "fp8"])
 def test_the_rewritten_module_is_the_one_without_shardings(precision):
-    """Operations, types and FP8 products; the calls that only carry a value stay behind the data."""
+    """Operations, types and FP8 products; the calls that only carry a value stay behind the data.
+
+    Constant factors of both sides of such a call are not brought together."""
     run(f"""{textwrap.indent(PROGRAM, "    ")}
     def operations(text):
         with make_context():
@@ -46,7 +48,12 @@ def test_the_rewritten_module_is_the_one_without_shardings(precision):
                 (op.name, str(op.results[0].type)) for op in walk(module.operation)
                 if len(op.results) and "@Sharding" not in str(op))
     assert exported.mlir_module().count("@Sharding") >= 4
-    assert operations(exported.mlir_module()) == operations(alone.mlir_module())
+    with_calls, without = operations(exported.mlir_module()), operations(alone.mlir_module())
+    assert not without - with_calls
+    kinds = {{name for name, _ in with_calls - without}}
+    assert kinds <= {{"stablehlo.constant", "stablehlo.broadcast_in_dim", "stablehlo.multiply"}}
+    assert ("stablehlo.multiply", "tensor<32x64xf16>") not in with_calls - without
+    assert (with_calls - without).total() <= 5
     """)
 
 
