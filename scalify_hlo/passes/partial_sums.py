@@ -59,6 +59,7 @@ class _Part:
     summed_as: str = ""  # the type that it is rounded to for its sum; empty: its own
     held: bool = False  # within the range of that type: it is rounded to FP8 next
     rescaled: bool = False  # by scales of run time: no longer of unit size
+    on_values: bool = False  # a sum of such, before it is divided by a scale of its own
     in_fp8: bool = False  # rounded to FP8 on the way here and widened again, which a sum of several does not need
 
     @property
@@ -171,10 +172,18 @@ def _computed(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narr
     if BYTES.get(element, 0) < narrowest:
         return None
     found = _Part(op.results[0], layout, inputs[0].axes, inputs)
-    # A sum in f16 has a scale of its own again, the largest of its terms'; in f32 they may be added as values.
     by_run_time = op.name in _SCALINGS and not any(_is_constant(operand) for operand in op.operands)
-    own_scale = op.name in _SUMS and element != "f32"
-    found.rescaled = not own_scale and (by_run_time or any(part.rescaled for part in inputs))
+    if op.name in _SUMS:
+        # A sum in f16 has a scale of its own again, the largest of its terms'. In f32 these are values, and the sum is
+        # divided by its scale next.
+        found.rescaled = found.on_values = element == "f32" and any(part.rescaled for part in inputs)
+    elif by_run_time:
+        found.rescaled = not any(part.on_values for part in inputs)
+    else:
+        found.rescaled, found.on_values = (
+            any(part.rescaled for part in inputs),
+            any(part.on_values for part in inputs),
+        )
     if op.name in _UNARY:
         return found
     if op.name == "stablehlo.reshape":

@@ -83,7 +83,7 @@ class OperationRetyper:
         enters = held.raw not in self.update.values and not held.in_memory and not self.exact.is_derived(held.raw)
         if enters and held.from_model and held.rank > 0 and policy.gradients != WIDE:
             element = self._gradient_type(held.raw)
-            if held.natural != element:
+            if held.natural != element or held.transient:
                 held = Held(held.read(element, exact=True), element, element)
             return held.read(policy.update)
         return held.read(policy.update, exact=True)
