@@ -133,7 +133,8 @@ class OperationRetyper:
             # What is kept from 1 by a bound (arccos, 1 - c^2 and its root follow) is kept from it in what is read too.
             beside = op.name in _BOUNDS and any(is_next_to_1(held.constant, compute) for held in operands.values())
             held.transient = beside or self._is_transient(op.results[0])
-            if not (held.transient or held.extreme):
+            # A forward program has few such tensors, and XLA computes them again: x + y, at the cost of reading both.
+            if self.update.trains and not (held.transient or held.extreme):
                 self.held[op.results[0]] = held.at(_written(held))
         return None
 

@@ -5,7 +5,6 @@
 
 // CHECK-LABEL: func.func public @any(
 // CHECK: %[[E:.*]] = stablehlo.exponential %{{.*}} : tensor<8x8xf32>
-// CHECK-NOT: stablehlo.optimization_barrier
 // CHECK: stablehlo.multiply %[[E]], %{{.*}} : tensor<8x8xf32>
 func.func public @any(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x8xf32> {
   %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
@@ -21,7 +20,8 @@ func.func public @any(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x8xf3
 // CHECK-LABEL: func.func public @softmax(
 // CHECK: %[[E:.*]] = stablehlo.exponential %{{.*}} : tensor<8x8xf32>
 // CHECK: %[[E16:.*]] = stablehlo.convert %[[E]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
-// CHECK: stablehlo.optimization_barrier %[[E16]] : tensor<8x8xf16>
+// CHECK: %[[AGAIN:.*]] = stablehlo.convert %[[E16]] : (tensor<8x8xf16>) -> tensor<8x8xf32>
+// CHECK: stablehlo.multiply %[[AGAIN]], %{{.*}} : tensor<8x8xf32>
 func.func public @softmax(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x8xf32> {
   %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
@@ -41,7 +41,8 @@ func.func public @softmax(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x
 // CHECK-LABEL: func.func public @laplace(
 // CHECK: %[[E:.*]] = stablehlo.exponential %{{.*}} : tensor<8x8xf32>
 // CHECK: %[[E16:.*]] = stablehlo.convert %[[E]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
-// CHECK: stablehlo.optimization_barrier %[[E16]] : tensor<8x8xf16>
+// CHECK: %[[AGAIN:.*]] = stablehlo.convert %[[E16]] : (tensor<8x8xf16>) -> tensor<8x8xf32>
+// CHECK: stablehlo.multiply %[[AGAIN]], %{{.*}} : tensor<8x8xf32>
 func.func public @laplace(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x8xf32> {
   %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   %abs = stablehlo.abs %z : tensor<8x8xf32>
@@ -58,7 +59,8 @@ func.func public @laplace(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x
 // CHECK-LABEL: func.func public @sigmoid(
 // CHECK: %[[S:.*]] = stablehlo.divide
 // CHECK: %[[S16:.*]] = stablehlo.convert %[[S]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
-// CHECK: stablehlo.optimization_barrier %[[S16]] : tensor<8x8xf16>
+// CHECK: %[[AGAIN:.*]] = stablehlo.convert %[[S16]] : (tensor<8x8xf16>) -> tensor<8x8xf32>
+// CHECK: stablehlo.multiply %[[AGAIN]], %{{.*}} : tensor<8x8xf32>
 func.func public @sigmoid(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x8xf32> {
   %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   %t = stablehlo.tanh %z : tensor<8x8xf32>
@@ -77,7 +79,6 @@ func.func public @sigmoid(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x
 
 // CHECK-LABEL: func.func public @sharper(
 // CHECK: %[[P:.*]] = stablehlo.power %{{.*}} : tensor<8x8xf32>
-// CHECK-NOT: stablehlo.optimization_barrier
 // CHECK: stablehlo.multiply %[[P]], %{{.*}} : tensor<8x8xf32>
 func.func public @sharper(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>, %y: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
@@ -94,7 +95,8 @@ func.func public @sharper(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>, %y: tensor<8
 // CHECK-LABEL: func.func public @cubed(
 // CHECK: %[[P:.*]] = stablehlo.power %{{.*}} : tensor<8x8xf32>
 // CHECK: %[[P16:.*]] = stablehlo.convert %[[P]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
-// CHECK: stablehlo.optimization_barrier %[[P16]] : tensor<8x8xf16>
+// CHECK: %[[AGAIN:.*]] = stablehlo.convert %[[P16]] : (tensor<8x8xf16>) -> tensor<8x8xf32>
+// CHECK: stablehlo.multiply %[[AGAIN]], %{{.*}} : tensor<8x8xf32>
 func.func public @cubed(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x8xf32> {
   %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   %t = stablehlo.tanh %z : tensor<8x8xf32>

@@ -12,9 +12,8 @@
 // A guard of 1 is none.
 // CHECK: %[[H:.+]] = stablehlo.divide %{{.+}}, %{{.+}} : tensor<4x8xf32>
 // CHECK: %[[H16:.+]] = stablehlo.convert %[[H]] : (tensor<4x8xf32>) -> tensor<4x8xf16>
-// CHECK: %[[STORED:.+]] = stablehlo.optimization_barrier %[[H16]] : tensor<4x8xf16>
-// CHECK: %[[WIDE:.+]] = stablehlo.convert %[[STORED]] : (tensor<4x8xf16>) -> tensor<4x8xf32>
-// CHECK: stablehlo.dot_general %[[STORED]],
+// CHECK: %[[WIDE:.+]] = stablehlo.convert %[[H16]] : (tensor<4x8xf16>) -> tensor<4x8xf32>
+// CHECK: stablehlo.dot_general %[[H16]],
 // CHECK: stablehlo.multiply %[[WIDE]], %{{.+}} : tensor<4x8xf32>
 // What is added to a value of unknown sign guards it.
 // CHECK: %[[G:.+]] = stablehlo.add %{{.+}}, %{{.+}} : tensor<4x8xf32>
