@@ -69,7 +69,60 @@ def _written(lines: list[str]) -> list[str]:
              "y = " + _DOT.format("%d", "%w")],
             ["d"], id="read by a product, and summed",
         ),
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "s = " + _TWO.format("%x", "%h", "add"),
+             "t = " + _ONE.format("%s", "abs"),
+             "y = " + _DOT.format("%h", "%w"), "d = " + _TWO.format("%y", "%t", "multiply")],
+            ["s"], id="of two tensors, a function of which is read again",
+        ),
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "s = " + _TWO.format("%x", "%h", "add"), "n = " + _SUM.format("%s", 0),
+             "b = stablehlo.broadcast_in_dim %n, dims = [1] : (tensor<8xf32>) -> tensor<8x8xf32>",
+             "d = " + _TWO.format("%s", "%b", "multiply")],
+            ["s"], id="read again behind a sum over columns",
+        ),
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "s = " + _TWO.format("%x", "%h", "add"), "n = " + _SUM.format("%s", 1),
+             "b = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>",
+             "d = " + _TWO.format("%s", "%b", "multiply")],
+            [], id="read again behind a sum over rows",
+        ),
+        pytest.param(
+            ["h = " + _DOT.format("%x", "%w"), "t = " + _ONE.format("%h", "tanh"), "n = " + _SUM.format("%t", 0),
+             "m = stablehlo.transpose %t, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>",
+             "y = " + _DOT.format("%m", "%w")],
+            ["t"], id="summed, and read by a product once it is transposed",
+        ),
+        pytest.param(
+            ["n = " + _SUM.format("%x", 1), "i = stablehlo.convert %n : (tensor<8xf32>) -> tensor<8xi32>",
+             'g = "stablehlo.torch_index_select"(%w, %i) {dim = 0 : i64, batch_dims = 0 : i64}'
+             " : (tensor<8x8xf32>, tensor<8xi32>) -> tensor<8x8xf32>", "a = " + _ONE.format("%g", "abs"),
+             "y = " + _DOT.format("%x", "%w"), "d = " + _TWO.format("%y", "%a", "multiply")],
+            ["a"], id="of what is gathered: not computed again",
+        ),
     ],
 )  # fmt: skip
 def test_what_lies_in_memory(lines: list[str], written: list[str]) -> None:
     assert _written(lines) == written
+
+
+def test_functions_are_looked_through() -> None:
+    with make_context():
+        module = ir.Module.parse(f"""
+func.func @main(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {{
+  %h = {_DOT.format("%x", "%w")}
+  %s = call @sum(%x, %h) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %y = {_DOT.format("%s", "%w")}
+  %r = {_TWO.format("%s", "%y", "add")}
+  return %r : tensor<8x8xf32>
+}}
+func.func private @sum(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {{
+  %0 = {_TWO.format("%a", "%b", "add")}
+  return %0 : tensor<8x8xf32>
+}}""")
+        main, function = (op.operation.regions[0].blocks[0] for op in module.body.operations)
+        memory = Memory(CallGraph(module))
+        memory.note(main)
+        assert memory.is_written(function.operations[0].result)
+        assert memory.is_written(main.operations[1].result)  # the call
+        assert not memory.is_written(main.operations[3].result)
