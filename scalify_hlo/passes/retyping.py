@@ -125,6 +125,7 @@ class Retyper(OperationRetyper):
         sums, ranks = kinds.accumulates(op), kinds.chooses_index(op)
         data = [held for held in operands.values() if held.constant is None]
         natural = self._natural(operands.values())
+        in_register = not sums and any(held.transient for held in data)
         if self._is_kept(op):
             computed = natural = WIDE
         elif self._in_update(op):
@@ -139,7 +140,6 @@ class Retyper(OperationRetyper):
                 natural = WIDE
         else:
             extreme = any(held.extreme for held in data) or self._is_extreme(op, list(operands.values()))
-            in_register = any(held.transient for held in data)
             computed = WIDE if ranks or extreme or in_register else natural
         for region in op.regions:
             block = region.blocks[0]
@@ -153,7 +153,8 @@ class Retyper(OperationRetyper):
                     last.operands[i] = self.held[value].read(computed, exact=True)
         self._set(op, computed, natural, operands, exact=sums or ranks)
         for result in op.results:
-            if computed == WIDE and result in self.held and self.exact.read_whole(result):
+            # x == max(x) holds of what is rounded, or of neither.
+            if computed == WIDE and result in self.held and (in_register or self.exact.read_whole(result)):
                 self.held[result].transient = True
 
     # --- structure --------------------------------------------------------------------------------------------

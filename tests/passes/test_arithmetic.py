@@ -41,3 +41,16 @@ def test_powers_of_what_is_larger_than_expected_stay_in_range(precision: str, to
     assert abs(narrow_value - value) <= tolerance * abs(value)
     for name, gradient in gradients.items():
         np.testing.assert_allclose(narrow[name], gradient, atol=tolerance * float(np.abs(gradient).max()))
+
+
+def test_the_largest_of_what_is_not_rounded_is_among_it() -> None:
+    """The gradient of a maximum goes to the elements that are equal to it: of rounded ones, to none."""
+
+    def gradient(w: jax.Array, x: jax.Array) -> jax.Array:
+        return jax.grad(lambda w: jnp.sum(jnp.max(jnp.tanh(x @ w), 0) ** 2))(w)
+
+    random = np.random.default_rng(0)
+    w, x = random.standard_normal((2, 32, 32)).astype(np.float32) / 6
+    wanted = gradient(w, x)
+    found = np.asarray(sc.scalify(gradient, precision="fp16")(*sc.as_scaled_array((w, x))), np.float32)
+    assert np.linalg.norm(found - wanted) < 0.01 * np.linalg.norm(wanted)
