@@ -24,9 +24,9 @@ _STEPS = 12
 
 # r(c * f(x)) for a rounding r: what r loses of c * f(x), it loses of f(x)
 def is_rounded(value: ir.Value) -> bool:
-    """Whether a value is rounded to a type of less range than f32, itself or behind products and movements of it.
+    """Whether a value is rounded to a type of less range than f32, itself or behind products and conversions of it.
 
-    Sums are not looked behind: the other term may be larger.
+    Sums are not looked behind: the other term may be larger. Nor are movements and barriers.
     """
     pending, left = [value], _STEPS
     while pending and left:
@@ -37,8 +37,7 @@ def is_rounded(value: ir.Value) -> bool:
                 continue
             if op.name == "stablehlo.convert" and tensor_info(op.results[0].type).is_narrow:
                 return True
-            homogeneous = has(op.name, Trait.ELEMENTWISE) and of(op.name).degrees is not None
-            if homogeneous or has(op.name, Trait.CARRIES | Trait.MOVES):
+            if has(op.name, Trait.ELEMENTWISE) and of(op.name).degrees is not None:
                 pending.append(op.results[0])
     return False
 
