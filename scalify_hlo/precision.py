@@ -127,17 +127,17 @@ PRESETS: dict[Preset, PrecisionPolicy] = {
     "f32": PrecisionPolicy("f32", "f32", "f32", "f32"),
     "bf16": PrecisionPolicy("bf16", "f32", "bf16", "f32"),
     "fp16": PrecisionPolicy("f16", "f32", "f16", "f32"),
-    "fp16-state": PrecisionPolicy("f16", "f16", "f16", "f32", rescaling=("scores",)),
-    "fp8": PrecisionPolicy("f16", "f16", "f8E5M2", "f32", fp8_products=True, rescaling=("scores", "logits")),
+    "fp16-state": PrecisionPolicy("f16", "f16", "f16", "f32"),
+    "fp8": PrecisionPolicy("f16", "f16", "f8E5M2", "f32", fp8_products=True, rescaling=("logits",)),
     "fp8-fp16-state": PrecisionPolicy(
-        "f16", "f16", "f8E5M2", "f16", fp8_products=True, rescaling=("scores", "logits", "gradients")
+        "f16", "f16", "f8E5M2", "f16", fp8_products=True, rescaling=("logits", "gradients")
     ),
     # Not of the paper: `fp8` for serving, with block scales.
     "mxfp8": PrecisionPolicy(
-        "f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="mxfp8", rescaling=("scores", "logits")
+        "f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="mxfp8", rescaling=("logits",)
     ),
     "nvfp4": PrecisionPolicy(
-        "f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="nvfp4", rescaling=("scores", "logits")
+        "f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="nvfp4", rescaling=("logits",)
     ),
 }
 

@@ -26,6 +26,7 @@ from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.samples import Samples
+from scalify_hlo.passes.saturate import Saturate
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.passes.select_scatters import SelectScatters
 from scalify_hlo.passes.state_rescale import StateRescale
@@ -95,7 +96,7 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
         NarrowGathers(gathers=chosen.gathers, parameters="" if gathers == "f32" else gathers),
         PartialSums(reductions=chosen.reductions, gradients=gradients),
     )
-    narrow = (NarrowResults(),) if chosen.compute == "f16" else ()
+    narrow = (NarrowResults(), Saturate()) if chosen.compute == "f16" else ()
     if not chosen.fp8_products:
         return (*passes, *narrow, SelectScatters(), Samples(), JoinStatistics(), HoldSums(), JoinCarried())
     return (
