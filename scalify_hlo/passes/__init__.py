@@ -23,6 +23,7 @@ from scalify_hlo.passes.pack_scales import PackScales
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.samples import Samples
+from scalify_hlo.passes.saturate import Saturate
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.passes.select_scatters import SelectScatters
 from scalify_hlo.passes.size import Sizes
@@ -53,6 +54,7 @@ __all__ = [
     "Pass",
     "PinScales",
     "Samples",
+    "Saturate",
     "Scalify",
     "SelectScatters",
     "Sizes",
@@ -79,6 +81,7 @@ PASSES: dict[str, type[Pass]] = {
         BlockDots,
         FP8Results,
         NarrowResults,
+        Saturate,
         SelectScatters,
         Samples,
         HoldSums,

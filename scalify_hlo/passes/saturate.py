@@ -1,9 +1,13 @@
-"""`scalify-saturate`: in a training step, what is beyond f16 becomes its largest number, as in FP8.
+"""`scalify-saturate`: in a training step, what is beyond f16 becomes its largest number, as what is beyond FP8 does.
 
-Scales are estimates. A step in which the loss jumps has gradients a thousand times as large as the steps before, and one
-infinity among them makes the whole state NaN; their largest number in its place clips the step. Where a tensor is
-rounded this is one more operation of the kernel that rounds it. A product rounds to f16 itself: its infinities are
-replaced by what reads it, which is in one kernel with that unless it is another product, which gets them.
+# min(max(x, -65504), 65504)
+
+Scales are estimates. In a step in which the loss jumps gradients are a thousand times as large as in those before, and
+one infinity among them makes the whole state NaN; the largest number in its place clips that step. Where a kernel
+rounds a tensor, this is one more operation of it. Products round to f16 themselves: there it is what reads them and
+computes on elements, and other products get what they gave. NaN stays NaN.
+
+Arguments are left alone: state has the scale that it was measured to need (`scalify-state-rescale`).
 """
 
 import dataclasses
@@ -30,7 +34,7 @@ _MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE) | names(Trait.ASSEMBLES)
 
 @dataclasses.dataclass(frozen=True)
 class Saturate(Pass):
-    """Let what a training step rounds to f16 become its largest number where it is beyond that."""
+    """Let what a training step rounds to f16 or FP8 become the largest number of that type where it is beyond it."""
 
     name: ClassVar[str] = "scalify-saturate"
 

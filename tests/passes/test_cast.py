@@ -322,7 +322,7 @@ def test_a_precision_stands_for_passes_around_scalify() -> None:
     before, after = passes_around_scalify("fp8-fp16-state")
     assert before == (
         NormalForm(),
-        AutoRescale(places=("scores", "logits", "gradients", "products", "joined", "numbers"), compute="f16"),
+        AutoRescale(places=("logits", "gradients", "products", "joined", "numbers"), compute="f16"),
         StateRescale(),
         Cast(precision="fp8-fp16-state"),
     )
