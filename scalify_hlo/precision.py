@@ -133,12 +133,8 @@ PRESETS: dict[Preset, PrecisionPolicy] = {
         "f16", "f16", "f8E5M2", "f16", fp8_products=True, rescaling=("logits", "gradients")
     ),
     # Not of the paper: `fp8` for serving, with block scales.
-    "mxfp8": PrecisionPolicy(
-        "f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="mxfp8", rescaling=("logits",)
-    ),
-    "nvfp4": PrecisionPolicy(
-        "f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="nvfp4", rescaling=("logits",)
-    ),
+    "mxfp8": PrecisionPolicy("f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="mxfp8", rescaling=("logits",)),
+    "nvfp4": PrecisionPolicy("f16", "f16", "f8E5M2", "f32", fp8_products=True, blocks="nvfp4", rescaling=("logits",)),
 }
 
 

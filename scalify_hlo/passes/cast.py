@@ -28,7 +28,6 @@ from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
 from scalify_hlo.precision import TYPED, PrecisionPolicy, Preset, policy
 from scalify_hlo.types import tensor_info
 
-# What a narrow constant takes the place of.
 # Argument attribute that tells what the pass took an argument for.
 STATE = "scalify.state"
 

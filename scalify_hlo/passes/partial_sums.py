@@ -214,7 +214,9 @@ def _widened(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narro
             continue
         if BYTES[part.element] < narrowest or part.layout != layout or len(list(value.uses)) != 1:
             return None
-        return _Part(op.results[0], layout, part.axes, (part,), rescaled=part.rescaled, in_fp8=True)
+        return _Part(
+            op.results[0], layout, part.axes, (part,), rescaled=part.rescaled, on_values=part.on_values, in_fp8=True
+        )
     return None
 
 
