@@ -197,6 +197,12 @@ def sharding_of(value: ir.Value) -> ir.Attribute | None:
     return next((named.attr for named in attributes if named.name == SHARDING), None)
 
 
+def is_in_parts(value: ir.Value) -> bool:
+    """Whether devices have parts of a value that are still to be summed (Shardy's unreduced axes)."""
+    own = sharding_of(value)
+    return own is not None and len(sdy.TensorShardingAttr(own).unreduced_axes) > 0
+
+
 def declared_sharding(value: ir.Value) -> ir.Attribute | None:
     """The sharding that a value is declared to have, before conversions too: they keep it."""
     while isinstance(value, ir.OpResult) and sharding_of(value) is None:

@@ -7,7 +7,8 @@ one infinity among them makes the whole state NaN; the largest number in its pla
 rounds a tensor, this is one more operation of it. Products round to f16 themselves: there it is what reads them and
 computes on elements, and other products get what they gave. NaN stays NaN.
 
-Arguments are left alone: state has the scale that it was measured to need (`scalify-state-rescale`).
+Arguments are left alone: state has the scale that it was measured to need (`scalify-state-rescale`). So are the parts that
+devices have of a sum (`scalify-partial-sums`), for which there is room.
 """
 
 import dataclasses
@@ -19,7 +20,7 @@ from scalify_hlo.analysis.update import trains
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic
-from scalify_hlo.module.carriers import carries, layouts_folded
+from scalify_hlo.module.carriers import carries, is_in_parts, layouts_folded
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes import emission as emit
@@ -45,15 +46,51 @@ class Saturate(Pass):
             return
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             operations = [op for op in walk(module.operation) if op.name == _CONVERT or op.name in _PRODUCTS]
+            bounds = _Bounds()
             for op in operations:
-                result, source = (tensor_info(value.type) for value in (op.results[0], op.operands[0]))
+                result = tensor_info(op.results[0].type)
                 if not result.rank or result.element not in _SATURATED:
                     continue
-                of_product = op.name in _PRODUCTS or _is_of_product(op.operands[0])
-                if result.element == "f16" and of_product:
-                    _saturate_readings(op.results[0])
-                elif source.element in ("f32", "f16") and op.name == _CONVERT and _is_computed(op.operands[0]):
-                    _saturate_operand(op)
+                product = op.name in _PRODUCTS
+                if result.element == "f16" and (product or _is_of_product(op.operands[0])):
+                    for reading in {*_readings(op.results[0])}:
+                        bounds.hold_result(reading)
+                elif not product and _is_computed(op.operands[0]) and not is_in_parts(op.results[0]):
+                    bounds.hold_operand(op, result.element)
+
+
+class _Bounds:
+    """Clamps, with one pair of numbers a block for each type that is held within a type."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[tuple[ir.Block, str, str], tuple[ir.Value, ir.Value]] = {}
+
+    def hold_operand(self, op: ir.Operation, element: str) -> None:
+        """Let a conversion read a value within the range of what it converts to."""
+        value = op.operands[0]
+        source = tensor_info(value.type).element
+        if source in ("f32", "f16"):
+            least, most = self._of(op.block, source, element)
+            with ir.InsertionPoint(op), op.location:
+                op.operands[0] = emit.op("clamp", value.type, least, value, most)
+
+    def hold_result(self, op: ir.Operation) -> None:
+        """Let all readers of what an operation widens from f16 read it within the range of f16."""
+        result = op.results[0]
+        least, most = self._of(op.block, "f32", "f16")
+        readers = [(use.owner.operation, use.operand_number) for use in result.uses]
+        with ir.InsertionPoint.after(op), op.location:
+            held = emit.op("clamp", result.type, least, result, most)
+        for reader, operand in readers:
+            reader.operands[operand] = held
+
+    def _of(self, block: ir.Block, source: str, element: str) -> tuple[ir.Value, ir.Value]:
+        key = block, source, element
+        if key not in self._pairs:
+            largest, scalar = LARGEST.get(element, LARGEST_F16), emit.tensor_type((), source)
+            with ir.InsertionPoint.at_block_begin(block):
+                self._pairs[key] = emit.splat(scalar, -largest), emit.splat(scalar, largest)
+        return self._pairs[key]
 
 
 def _is_of_product(value: ir.Value) -> bool:
@@ -71,37 +108,14 @@ def _is_computed(value: ir.Value) -> bool:
     return op is not None and op.name not in ("stablehlo.constant", "stablehlo.clamp")
 
 
-def _saturate_operand(op: ir.Operation) -> None:
-    value = op.operands[0]
-    with ir.InsertionPoint(op), op.location:
-        op.operands[0] = _saturated(value, tensor_info(op.results[0].type).element)
-
-
-def _saturated(value: ir.Value, element: str) -> ir.Value:
-    """A value within the range of an element type."""
-    scalar = emit.tensor_type((), tensor_info(value.type).element)
-    largest = LARGEST.get(element, LARGEST_F16)
-    least, most = (emit.splat(scalar, number) for number in (-largest, largest))
-    return emit.op("clamp", value.type, least, value, most)
-
-
-def _saturate_readings(value: ir.Value) -> None:
-    """Saturate what a product gives where operations on elements read it."""
-    for op in {*_readings(value)}:
-        result = op.results[0]
-        readers = [(use.owner.operation, use.operand_number) for use in result.uses]
-        with ir.InsertionPoint.after(op), op.location:
-            saturated = _saturated(result, "f16")
-        for reader, operand in readers:
-            reader.operands[operand] = saturated
-
-
 def _readings(value: ir.Value) -> Iterator[ir.Operation]:
+    """Where operations on elements widen a product's result, moved or not."""
     for use in value.uses:
         op = use.owner.operation
         if op.name in _MOVES:
             yield from _readings(op.results[0])
+        elif op.name == _CONVERT:
+            if tensor_info(op.results[0].type).element == "f32" and not is_in_parts(op.results[0]):
+                yield op
         elif carries(op):
             yield from _readings(op.results[use.operand_number])
-        elif op.name == _CONVERT and tensor_info(op.results[0].type).element == "f32":
-            yield op

@@ -3,18 +3,19 @@
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<32x64xf16>, %[[W:[^:]*]]: tensor<64x16xf32>
+// CHECK-DAG: %[[LARGEST8:.+]] = stablehlo.constant dense<5.734400e+04> : tensor<f16>
+// CHECK-DAG: %[[LARGEST:.+]] = stablehlo.constant dense<6.550400e+04> : tensor<f32>
 // The weights are as they are given, the product as it is.
 // CHECK: %[[W16:.+]] = stablehlo.convert %[[W]]
 // CHECK: %[[Y:.+]] = stablehlo.dot_general %[[X]], %[[W16]]
 // CHECK: %[[WIDE:.+]] = stablehlo.convert %[[Y]]
-// CHECK: %[[SATURATED:.+]] = stablehlo.clamp %{{.+}}, %[[WIDE]], %{{.+}} : (tensor<f32>, tensor<32x16xf32>, tensor<f32>)
+// CHECK: %[[SATURATED:.+]] = stablehlo.clamp %{{.+}}, %[[WIDE]], %[[LARGEST]] : (tensor<f32>, tensor<32x16xf32>, tensor<f32>)
 // CHECK: %[[T:.+]] = stablehlo.tanh %[[SATURATED]]
-// CHECK: %[[WITHIN:.+]] = stablehlo.clamp %{{.+}}, %[[T]], %{{.+}} : (tensor<f32>, tensor<32x16xf32>, tensor<f32>)
+// CHECK: %[[WITHIN:.+]] = stablehlo.clamp %{{.+}}, %[[T]], %[[LARGEST]] : (tensor<f32>, tensor<32x16xf32>, tensor<f32>)
 // CHECK: %[[G:.+]] = stablehlo.convert %[[WITHIN]] : (tensor<32x16xf32>) -> tensor<32x16xf16>
 // CHECK: %[[DW:.+]] = stablehlo.dot_general %[[X]], %[[G]]
 // In front of FP8 it is that type's largest number.
-// CHECK: %[[NUMBER:.+]] = stablehlo.constant dense<5.734400e+04> : tensor<f16>
-// CHECK: %[[IN8:.+]] = stablehlo.clamp %{{.+}}, %[[DW]], %[[NUMBER]]
+// CHECK: %[[IN8:.+]] = stablehlo.clamp %{{.+}}, %[[DW]], %[[LARGEST8]]
 // CHECK: stablehlo.convert %[[IN8]] : (tensor<64x16xf16>) -> tensor<64x16xf8E5M2>
 func.func @main(%x: tensor<32x64xf16>, %w: tensor<64x16xf32>, %m: tensor<64x16xf32>)
     -> (tensor<64x16xf32>, tensor<64x16xf32>) {
