@@ -257,9 +257,9 @@ def _summary(found: Explanation) -> str:
     reasons = collections.Counter(reason for each in found.tensors for reason in each.reason.split(", "))
     why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     scaled = f"{len(found.tensors)} tensors have scales by rule"
+    rescaled = f"{len(found.rescales)} tensor{'' if len(found.rescales) == 1 else 's'} rescaled at run time"
     lines = [
-        f"precision {found.precision}: {fp8} of {len(found.products)} products in FP8, {len(found.rescales)} tensors "
-        "rescaled at run time",
+        f"precision {found.precision}: {fp8} of {len(found.products)} products in FP8, {rescaled}",
         *([f"{scaled} ({common})", f"and for these reasons: {why}"] if found.tensors else ["no tensor has a scale"]),
     ]
     return "\n".join(lines)

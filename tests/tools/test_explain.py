@@ -53,7 +53,7 @@ def test_every_tensor_has_a_reason_that_the_documentation_explains(step: Explana
 
 def test_text_shows_the_furthest_or_all(step: Explanation) -> None:
     few, everything = as_text(step, 3).splitlines(), as_text(step, -1).splitlines()
-    assert few[0] == "precision fp8: 36 of 51 products in FP8, 1 tensors rescaled at run time"
+    assert few[0] == "precision fp8: 36 of 51 products in FP8, 1 tensor rescaled at run time"
     assert len(everything) - len(few) == len(step.tensors) - 3
 
 
