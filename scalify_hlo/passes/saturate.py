@@ -7,8 +7,8 @@ one infinity among them makes the whole state NaN; the largest number in its pla
 rounds a tensor, this is one more operation of it. Products round to f16 themselves: there it is what reads them and
 computes on elements, and other products get what they gave. NaN stays NaN.
 
-Arguments are left alone: state has the scale that it was measured to need (`scalify-state-rescale`). So are the parts that
-devices have of a sum (`scalify-partial-sums`), for which there is room.
+Arguments are left alone: state has the scale that it was measured to need (`scalify-state-rescale`). So are the parts
+that devices have of a sum (`scalify-partial-sums`), for which there is room.
 """
 
 import dataclasses
