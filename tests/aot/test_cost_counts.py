@@ -109,7 +109,7 @@ def test_kernels_of_a_step_before_and_after(name: str) -> None:
 
 
 # (kernels, scalar kernels and copies, FP8 products, bytes) by precision.
-NARROW_COUNTS = {"fp16": (20, 0, 0, 158592), "fp8": (20, 1, 2, 126000)}
+NARROW_COUNTS = {"fp16": (21, 0, 0, 175300), "fp8": (22, 1, 2, 148704)}
 
 
 @needs_compiler
@@ -194,7 +194,7 @@ def test_a_residual_stream_is_written_once() -> None:
 @needs_compiler
 def test_a_parameter_is_measured_without_another_pass_over_it() -> None:
     """Computed from the new parameters, the statistic makes a kernel write them, which another one rounds."""
-    assert [stream_cost(128, "fp8"), stream_cost(128, "fp8", Samples)] == [(59, 3398392), (60, 3801868)]
+    assert [stream_cost(128, "fp8"), stream_cost(128, "fp8", Samples)] == [(59, 3398392), (60, 3670812)]
 
 
 def loop_cost(*dropped: type) -> tuple[int, int]:
@@ -215,4 +215,4 @@ def loop_cost(*dropped: type) -> tuple[int, int]:
 @needs_compiler
 def test_scales_that_a_loop_changes_are_one_kernel_and_no_copies() -> None:
     """Apart, each sum of gradients has a kernel and a copy of its scale in each of the three iterations."""
-    assert [loop_cost(), loop_cost(JoinCarried)] == [(137, 10), (180, 35)]
+    assert [loop_cost(), loop_cost(JoinCarried)] == [(140, 10), (180, 35)]
