@@ -113,3 +113,19 @@ def concatenate(parts: list[ir.Value]) -> ir.Value:
     rows = sum(tensor_info(part.type).shape[0] for part in parts)
     dimension = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
     return op("concatenate", tensor_type((rows, *info.shape[1:]), info.element), *parts, dimension=dimension)
+
+
+class LeadingNumbers:
+    """Constants of rank 0 at the start of blocks, one for each number of a type."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[ir.Block, ir.Type, float], ir.Value] = {}
+
+    def of(self, block: ir.Block, element: str, number: float) -> ir.Value:
+        """A float number of an element type that all operations of a block can read."""
+        scalar = tensor_type((), element)
+        key = (block, scalar, number)
+        if key not in self._known:
+            with ir.InsertionPoint.at_block_begin(block):
+                self._known[key] = splat(scalar, number)
+        return self._known[key]

@@ -42,7 +42,7 @@ class Quantiser:
         self._uncertain = uncertain
         self._factors = factors or {}
         self._done: dict[tuple[ir.Value, str], Quantised] = {}
-        self._bounds: dict[tuple[ir.Block, ir.Type, float], ir.Value] = {}
+        self._bounds = emit.LeadingNumbers()
 
     def quantised(self, value: ir.Value, element: str) -> Quantised:
         """`value` clamped to the finite range of `element` and converted to it."""
@@ -81,12 +81,7 @@ class Quantiser:
         """A scalar constant of the element type of `value`, at the start of its block."""
         op = defining_op(value)
         block = ir.BlockArgument(value).owner if op is None else op.block
-        scalar = emit.tensor_type((), tensor_info(value.type).element)
-        key = (block, scalar, bound)
-        if key not in self._bounds:
-            with ir.InsertionPoint.at_block_begin(block):
-                self._bounds[key] = emit.splat(scalar, bound)
-        return self._bounds[key]
+        return self._bounds.of(block, tensor_info(value.type).element, bound)
 
 
 def unmoved(value: ir.Value) -> ir.Value:

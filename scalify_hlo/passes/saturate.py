@@ -46,51 +46,42 @@ class Saturate(Pass):
             return
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             operations = [op for op in walk(module.operation) if op.name == _CONVERT or op.name in _PRODUCTS]
-            bounds = _Bounds()
+            bounds, held = emit.LeadingNumbers(), set[ir.Value]()
             for op in operations:
                 result = tensor_info(op.results[0].type)
                 if not result.rank or result.element not in _SATURATED:
                     continue
                 product = op.name in _PRODUCTS
                 if result.element == "f16" and (product or _is_of_product(op.operands[0])):
-                    for reading in {*_readings(op.results[0])}:
-                        bounds.hold_result(reading)
+                    for reading in [*_readings(op.results[0])]:
+                        if reading.results[0] not in held:  # what joins products is read as each of them
+                            _saturate_result(reading, bounds)
+                            held.add(reading.results[0])
                 elif not product and _is_computed(op.operands[0]) and not is_in_parts(op.results[0]):
-                    bounds.hold_operand(op, result.element)
+                    _saturate_operand(op, result.element, bounds)
 
 
-class _Bounds:
-    """Clamps, with one pair of numbers a block for each type that is held within a type."""
+def _saturate_operand(op: ir.Operation, element: str, bounds: emit.LeadingNumbers) -> None:
+    """Let a conversion read a value within the range of the element type that it converts to."""
+    if tensor_info(op.operands[0].type).element in ("f32", "f16"):
+        with ir.InsertionPoint(op), op.location:
+            op.operands[0] = _within(op.operands[0], element, op.block, bounds)
 
-    def __init__(self) -> None:
-        self._pairs: dict[tuple[ir.Block, str, str], tuple[ir.Value, ir.Value]] = {}
 
-    def hold_operand(self, op: ir.Operation, element: str) -> None:
-        """Let a conversion read a value within the range of what it converts to."""
-        value = op.operands[0]
-        source = tensor_info(value.type).element
-        if source in ("f32", "f16"):
-            least, most = self._of(op.block, source, element)
-            with ir.InsertionPoint(op), op.location:
-                op.operands[0] = emit.op("clamp", value.type, least, value, most)
+def _saturate_result(op: ir.Operation, bounds: emit.LeadingNumbers) -> None:
+    """Let all readers of what an operation widens from f16 read it within the range of f16."""
+    readers = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
+    with ir.InsertionPoint.after(op), op.location:
+        held = _within(op.results[0], "f16", op.block, bounds)
+    for reader, operand in readers:
+        reader.operands[operand] = held
 
-    def hold_result(self, op: ir.Operation) -> None:
-        """Let all readers of what an operation widens from f16 read it within the range of f16."""
-        result = op.results[0]
-        least, most = self._of(op.block, "f32", "f16")
-        readers = [(use.owner.operation, use.operand_number) for use in result.uses]
-        with ir.InsertionPoint.after(op), op.location:
-            held = emit.op("clamp", result.type, least, result, most)
-        for reader, operand in readers:
-            reader.operands[operand] = held
 
-    def _of(self, block: ir.Block, source: str, element: str) -> tuple[ir.Value, ir.Value]:
-        key = block, source, element
-        if key not in self._pairs:
-            largest, scalar = LARGEST.get(element, LARGEST_F16), emit.tensor_type((), source)
-            with ir.InsertionPoint.at_block_begin(block):
-                self._pairs[key] = emit.splat(scalar, -largest), emit.splat(scalar, largest)
-        return self._pairs[key]
+def _within(value: ir.Value, element: str, block: ir.Block, bounds: emit.LeadingNumbers) -> ir.Value:
+    """A value, in a block, within the range of an element type."""
+    largest, own = LARGEST.get(element, LARGEST_F16), tensor_info(value.type).element
+    least, most = (bounds.of(block, own, number) for number in (-largest, largest))
+    return emit.op("clamp", value.type, least, value, most)
 
 
 def _is_of_product(value: ir.Value) -> bool:

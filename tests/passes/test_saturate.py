@@ -68,11 +68,23 @@ def test_a_program_without_a_backward_pass_is_left_alone() -> None:
     assert "clamp" not in saturated(text)
 
 
-def test_masks_and_constants_have_no_clamp() -> None:
-    """Of weights as they are given, either."""
+def test_weights_as_they_are_given_have_no_clamp() -> None:
     text = saturated(STEP)
     assert len(re.findall("stablehlo.clamp", text)) == 2
     assert not re.search(r"clamp %\w+, %(w|arg1),", text)
+
+
+def test_what_joins_two_products_is_held_once() -> None:
+    wide = """  %both = stablehlo.concatenate %y, %y2, dim = 1 : (tensor<8x4xf16>, tensor<8x4xf16>) -> tensor<8x8xf16>
+  %joined = stablehlo.convert %both : (tensor<8x8xf16>) -> tensor<8x8xf32>
+  %wide = stablehlo.slice %joined [0:8, 2:6] : (tensor<8x8xf32>) -> tensor<8x4xf32>
+"""
+    again = """  %y2 = stablehlo.dot_general %x, %w16, contracting_dims = [1] x [0]
+     : (tensor<8x16xf16>, tensor<16x4xf16>) -> tensor<8x4xf16>
+"""
+    joined = STEP.replace("  %wide = stablehlo.convert %y : (tensor<8x4xf16>) -> tensor<8x4xf32>\n", again + wide)
+    assert joined.count("dot_general") == 3
+    assert len(re.findall("stablehlo.clamp", saturated(joined))) == 2
 
 
 def step(state: Any, x: jax.Array) -> tuple[Any, jax.Array]:
