@@ -77,6 +77,13 @@ class TensorInfo:
         return FLOAT_RANGE[self.real][1]
 
 
+@functools.lru_cache(maxsize=64)
+def element_bits(element: str) -> int:
+    """Bits of one element of a type, by its name; 64 for an index."""
+    digits = re.search(r"\d+", element)
+    return (int(digits[0]) if digits else 64) * (2 if element in COMPLEX else 1)
+
+
 _MOST_ELEMENTS = 2**63
 _SIZES = re.compile(r"((?:(?:-?\d+|\?)x)*)(.*)", re.DOTALL)  # then the element type, which may have an x: index
 

@@ -7,11 +7,14 @@ made of: a stream of n blocks is n + 1 tensors, for each reader.
 
 # f(x + y), g(x + y) = f(z), g(z), z = x + y behind a barrier, rounded as the program rounds it for all of them
 
+A sum of two products in f16 is in f32: to read both products costs no more than to read it, and it is not written.
+
 Sums of what enters the function are left alone: a new state is written anyway, by the kernel that its other readers are
 in. Only on one device: sums over devices have places of their own. And only where scales are not pinned.
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
 
 from scalify_hlo.analysis.calls import defining_op, walk
@@ -22,7 +25,7 @@ from scalify_hlo.module.constants import constant_behind
 from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.passes.base import Pass
-from scalify_hlo.types import TensorInfo, tensor_info
+from scalify_hlo.types import TensorInfo, element_bits, tensor_info
 
 _SUMS = ("stablehlo.add", "stablehlo.subtract")
 _PRODUCTS = names(Trait.CONTRACTS)
@@ -95,7 +98,7 @@ def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
     first, second = (part.tensors for part in parts)
     if not first or not second or first == second or len(tensors) < 2:
         return
-    held = _held(results[0])
+    held = _held(results[0], tensors)
     if held is not None:
         sources[held] = _Sources(frozenset({held}), False, False)
 
@@ -113,15 +116,26 @@ def _sources(value: ir.Value, of: TensorInfo, sources: dict[ir.Value, _Sources])
     return found or _NOTHING
 
 
-def _held(value: ir.Value) -> ir.Value | None:
-    """Put a barrier behind a sum, or behind what it is rounded to; None if a single operation reads that."""
+def _held(value: ir.Value, tensors: Iterable[ir.Value]) -> ir.Value | None:
+    """Put a barrier behind a sum, or behind what it is rounded to; None if it is not to be written.
+
+    tensors: what it is computed from, as large as the sum or larger.
+    """
     users = [use.owner.operation for use in value.uses]
     while len(users) == 1 and _is_between(users[0]):
         value = users[0].results[0]
         users = [use.owner.operation for use in value.uses]
     if len(set(users)) < 2 or any(_rounds(user) for user in users):
         return None
+    if sum(_bits(tensor) for tensor in tensors) <= _bits(value):
+        return None
     return _barrier(value)
+
+
+def _bits(value: ir.Value) -> int:
+    """How many bits a tensor has."""
+    info = tensor_info(value.type)
+    return info.size * element_bits(info.element)
 
 
 def _rounds(op: ir.Operation) -> bool:
