@@ -213,7 +213,7 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
         return None
     scales = r.emit.expanded(x.scale, floors=False), r.emit.expanded(y.scale, floors=False)
     powers = [power for _, power in (scales[0] / scales[1]).factors]
-    if not powers:
+    if not powers or _is_unlike(*scales):
         return None
     if min(powers) * max(powers) < 0:
         difference = _difference_in_common(*scales)
@@ -222,6 +222,11 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
     low = x if degrees[0] <= degrees[1] else y
     least = 4 if r.is_stored_narrow() else 2 if low.scale.is_constant else 1
     return low if math.gcd(*powers) >= least else None
+
+
+def _is_unlike(x: Scale, y: Scale) -> bool:
+    """Whether both are known at run time alone, of nothing that they share: s and 1/t say nothing of each other."""
+    return bool(x.factors and y.factors) and {s for s, _ in x.factors}.isdisjoint(s for s, _ in y.factors)
 
 
 def _difference_in_common(x: Scale, y: Scale) -> int:

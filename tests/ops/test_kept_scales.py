@@ -2,8 +2,10 @@
 
 import re
 
+import numpy as np
 import pytest
 
+from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.rewrite import rewrite_module
 
 
@@ -36,6 +38,22 @@ func.func public @main(%x: tensor<8xf16>) -> tensor<8xf16> {{
   return %y : tensor<8xf16>
 }}""")
     assert len(set(re.findall(r"constant dense<([^>]*)>", rewritten)) - {"0.000000e+00", "1.000000e+00"}) > 1
+
+
+@pytest.mark.parametrize("order", ["%x, %q", "%q, %x"])
+def test_what_shares_no_scale_is_no_polynomial(order: str) -> None:
+    """x + 1/y, x near 2^-40 and y near 1, is as large as 1/y: at the scale of x no f16 would hold it (promise P3)."""
+    rewritten = rewrite_module(f"""
+func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {{
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %q = stablehlo.divide %one, %y : tensor<4xf32>
+  %s = stablehlo.add {order} : tensor<4xf32>
+  return %s : tensor<4xf32>
+}}""")
+    x, y = np.arange(1, 5, dtype=np.float32), np.array([1, 2, 0.5, -1], np.float32)
+    data, scale = interpret(rewritten, [x, np.float32(2.0**-40), y, np.float32(1)])
+    assert np.abs(data).max() <= 4
+    np.testing.assert_array_equal(data * scale, x * np.float32(2.0**-40) + 1 / y)
 
 
 @pytest.mark.parametrize(("element", "maxima"), [("f32", 0), ("f16", 1)])
