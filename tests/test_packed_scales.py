@@ -230,6 +230,28 @@ def test_nothing_divides_by_a_scale_of_an_argument() -> None:
     assert not re.search(r"stablehlo.divide .* : tensor<\d", rewritten)
 
 
+def test_nothing_in_a_loop_divides_by_a_scale_of_an_argument() -> None:
+    """The same in each iteration: 1 / scale is computed before the loop."""
+
+    def layers(x: jax.Array, w: list[jax.Array], count: int) -> jax.Array:
+        def body(_: int, x: jax.Array) -> jax.Array:
+            for each in w:
+                x = jnp.tanh(x @ each) + each[0]
+            return x
+
+        return jax.lax.fori_loop(0, count, body, x)
+
+    generator = np.random.default_rng(0)
+    arguments = [generator.normal(size=(8, 8)).astype(np.float32) for _ in range(10)]
+    exported = jax.export.export(jax.jit(layers))(arguments[0], arguments[1:], np.int32(3))
+    rewritten = rewrite_module(exported.mlir_module())
+    assert re.search(r"stablehlo.divide %\w+, %\w+ : tensor<f32>", rewritten.split("stablehlo.while")[0])
+    assert not re.search(r"stablehlo.divide .* : tensor<\d", rewritten)
+    scaled = [x for each in arguments for x in (each / 2, np.float32(2))]
+    (data, scale) = interpret(rewritten, [*scaled, np.int32(3)])
+    np.testing.assert_allclose(data * scale, layers(arguments[0], arguments[1:], 3), rtol=1e-4, atol=1e-5)
+
+
 def test_numbers_of_the_program_are_kept_whatever_their_sign() -> None:
     """What follows from rank-0 arguments stands in the vector too, and on XLA:CPU in the reduction."""
 

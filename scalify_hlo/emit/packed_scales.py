@@ -23,7 +23,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from scalify_hlo.analysis.calls import defining_op
+from scalify_hlo.analysis.calls import defining_op, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, splat, splat_number
 from scalify_hlo.module.traits import Trait, names
@@ -246,6 +246,8 @@ def gather_scales_of_arguments(function: ir.Operation, scales: Collection[ir.Val
                 continue
             if name == "stablehlo.divide":
                 divisions.append(op)
+        elif name == "stablehlo.while":
+            divisions += [each for each in walk(op) if each.name == "stablehlo.divide"]
         if first is None:
             first = op
     ours = set(arithmetic)
