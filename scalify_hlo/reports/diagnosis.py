@@ -60,10 +60,13 @@ class Estimated:
         return self.log2_true - self.log2_estimate
 
     def __str__(self) -> str:
-        size = f"data 2^{self.log2_true:.1f}, estimated 2^{self.log2_estimate:.1f}, scale 2^{self.log2_scale:.0f}"
+        known = not math.isnan(self.log2_true)
+        size = f"data 2^{self.log2_true:.1f}" if known else "data zeros in f64, or not of the original program"
+        off = f": off by 2^{self.gap:+.1f}" if known else ""
         own = f" ({self.surprise:+.1f} of it its own)" if not math.isnan(self.surprise) else ""
         law = f"  # {self.law}" if self.law else ""
-        return f"{_short(self.operation, self.name)}: {size}: off by 2^{self.gap:+.1f}{own}{law}"
+        scales = f"estimated 2^{self.log2_estimate:.1f}, scale 2^{self.log2_scale:.0f}"
+        return f"{_short(self.operation, self.name)}: {size}, {scales}{off}{own}{law}"
 
 
 @dataclasses.dataclass(frozen=True)
