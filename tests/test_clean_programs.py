@@ -22,9 +22,8 @@ KNOWN = {
     # A factor of the program itself, 0.5 or 1/4, beside one that a pass puts around what it rounds, after `scalify`.
     ("composites.mlir", "fp8"): {"pair": 1},
     ("hf_llama_bf16_fwd", "fp8"): {"pair": 2},
-    # Not looked into: one or two operations each.
+    # Not looked into: one operation.
     ("hf_gptneo_f16_lossscale_train", None): {"inverse": 1},
-    ("hf_mistral_scan_accum_train", None): {"inverse": 1},
 }
 
 
