@@ -163,7 +163,7 @@ class ScaleArithmetic(OperationEmitter):
         if not denominators:
             rest, last = numerators[:-1], numerators[-1]
             return self.scale_op("multiply", *(self.scale_value(power_product(part)) for part in (rest, [last])))
-        if not self.narrow or len(numerators) + len(denominators) <= 2:
+        if not self.narrow or (len(denominators) < 2 and len(numerators) < 2):
             return self.scale_op(
                 "divide", self.scale_value(power_product(numerators)), self.divisor(power_product(denominators))
             )
@@ -174,6 +174,8 @@ class ScaleArithmetic(OperationEmitter):
             return self.scale_op("multiply", self.scale_value(rest), self.scale_value(power_product(numerators[-1:])))
         last = power_product(denominators[-1:])
         rest = power_product(numerators) / power_product(denominators[:-1])
+        if len(numerators) < len(denominators):  # XLA makes x/a/a/b/b of x, a and b one quotient, by a a b b
+            return self.scale_op("multiply", self.scale_value(rest), self.scale_value(last**-1))
         return self.scale_op("divide", self.scale_value(rest), self.divisor(last))
 
     def _bounded_quotient(self, scale: Scale) -> Scale | None:
