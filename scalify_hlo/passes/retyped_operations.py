@@ -143,10 +143,16 @@ class OperationRetyper:
         return self.exact.read_whole(value) or not self.memory.is_written(value)
 
     def _is_in_registers(self, op: ir.Operation, operands: dict[int, Held]) -> bool:
-        """Whether an operation moves elements of what is not written to memory, nor is what it gives."""
+        """Whether an operation moves elements, to no memory, of what is not written there or lies there as it was given.
+
+        # a[1:] - a[:-1] of a = 1e5, 1e5 + 9, ...: f16 would leave zeros of the differences
+        """
         if has(op.name, Trait.COLLECTIVE) or self.memory.is_written(op.results[0]):
             return False
-        return all(held.transient or held.constant is not None for held in operands.values())
+        return all(
+            held.transient or held.constant is not None or (held.in_memory and held.computed == WIDE)
+            for held in operands.values()
+        )
 
     def _natural(self, operands: "Sequence[Held] | object") -> str:
         """The compute type where something stored in it is among the operands."""
