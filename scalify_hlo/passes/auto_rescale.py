@@ -16,10 +16,12 @@ from typing import ClassVar, Literal
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
 from scalify_hlo.analysis.few_exponentials import few_exponentials
+from scalify_hlo.analysis.given_differences import given_differences
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.selection import SATURATES, argument_shapes
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
@@ -37,10 +39,10 @@ from scalify_hlo.passes.samples import sample_of_rows
 from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
-Place = Literal["branches", "scores", "logits", "gradients", "products", "joined", "numbers"]
-_PLACES = ("branches", "scores", "logits", "gradients", "products", "joined", "numbers")
+Place = Literal["branches", "scores", "logits", "gradients", "products", "joined", "numbers", "differences"]
+_PLACES = ("branches", "scores", "logits", "gradients", "products", "joined", "numbers", "differences")
 # Of the program's values, not of gradients.
-_OF_VALUES = ("products", "joined", "numbers")
+_OF_VALUES = ("products", "joined", "numbers", "differences")
 # Places of which the largest magnitude is measured, whatever the statistic.
 _BY_LARGEST = ("powers", "numbers")
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
@@ -52,6 +54,7 @@ _DESCRIPTIONS = {
     "gradients": "gradient that enters the optimiser",
     "joined": "taken out of tensors that are joined, which have one scale",
     "numbers": "exponential of a few numbers that tensors are multiplied by",
+    "differences": "difference of elements of a tensor that the program is given",
     "powers": "value of which high powers enter products",
     "products": "operand of a product, whose size is a product of more estimates than f16 bears",
 }
@@ -78,7 +81,8 @@ class AutoRescale(Pass):
     # the sizes are products of many estimates (`scalify_hlo.size.size_errors`), and what high powers of enter these, by
     # its largest magnitude, which no power of it then exceeds: normalised models have neither. And what is taken out
     # of a vector that unlike tensors are joined to: its scale is that of the largest of them. And exponentials of few
-    # numbers, whose size does not follow from that of what they are taken of.
+    # numbers, and differences of elements of what a training step is given beside its state, whose sizes do not follow
+    # from those of what they are taken of.
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16, of gradients), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
@@ -185,7 +189,23 @@ class AutoRescale(Pass):
         if "numbers" in self.places:
             for value in few_exponentials(calls, self.compute or "f16"):
                 found.setdefault(value, "numbers")
+        if "differences" in self.places:
+            for value in _differences(module, calls):
+                found.setdefault(value, "differences")
         return {value: place for value, place in found.items() if tensor_info(value.type).is_static}
+
+
+def _differences(module: ir.Module, calls: CallGraph) -> list[ir.Value]:
+    """Differences of what a training step is given beside its state."""
+    main = symbol_name(public_function(module))
+    update = find_update(module, main)
+    if not update.trains:
+        return []
+    state = update.parameters | update.moments | update.state.keys()
+    arguments = [tensor_info(a.type) for a in calls.body(main).arguments]
+    given = [i for i, info in enumerate(arguments) if info.is_float and info.rank and i not in state]
+    number = FactFinder(calls.called, numbers_only=True).number
+    return given_differences(calls, main, [calls.body(main).arguments[i] for i in given], number) if given else []
 
 
 def _gradient(product: MatrixProduct) -> ir.Value:

@@ -67,7 +67,7 @@ def passes_around_scalify(precision: Precision, *, pinned: bool = False) -> tupl
     """
     chosen = parse_precision(precision)
     compute = "f16" if chosen.compute == "f16" else ""
-    places = (*chosen.rescaling, *(("products", "joined", "numbers") if compute else ()))
+    places = (*chosen.rescaling, *(("products", "joined", "numbers", "differences") if compute else ()))
     rescale = (AutoRescale(places=places, compute=compute),) if places else ()
     kinds, every = chosen.measured_state
     state = (StateRescale(kinds=kinds, every=every),) if kinds else ()

@@ -1,0 +1,122 @@
+"""Differences of elements of one tensor that the program is given, or computes of what it is given.
+
+# (1e5 + 9) - 1e5 = 9: how large a difference is does not follow from how large the tensor is
+
+Of times, prices, counts and pixels the elements have more in common than they differ by; what a model computes of its
+weights is centred. A difference is told by what is computed: the coefficients of the tensor's elements add up to 0, as
+those of a[1:] - a[:-1], of a - mean(a), or of -(b - a) where b is a moved.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from scalify_hlo import budget
+from scalify_hlo.analysis.calls import CallGraph, terminator
+from scalify_hlo.analysis.intervals import MOVES
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import Number
+from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.types import tensor_info
+
+_SUM = "stablehlo.reduce"
+_COMPUTES = names(Trait.ELEMENTWISE | Trait.MOVES | Trait.ASSEMBLES, without=Trait.COLLECTIVE | Trait.BODY)
+# A tensor, and what the coefficients of its elements add up to.
+_Part = tuple[ir.Value, float]
+
+
+def given_differences(calls: CallGraph, main: str, given: Iterable[ir.Value], number: Number) -> list[ir.Value]:
+    """The differences of more than one element in a program, outside of its loops.
+
+    given: arguments of the function `main`. number: the number that all elements of a value are, if it is known.
+    """
+    finder = _Finder(number, given)
+    # One entry a function that is being looked at: what is left of it, and the call.
+    pending: list[tuple[Iterator[ir.OpView], ir.Block, ir.Operation | None]] = []
+    pending.append((iter(list(calls.body(main).operations)), calls.body(main), None))
+    while pending:
+        operations, block, call = pending[-1]
+        for each in operations:
+            op = each.operation
+            body = calls.callee_body(op) if op.name == "func.call" else None
+            if body is not None:
+                finder.hand_on(op.operands, body.arguments)
+                pending.append((iter(list(body.operations)), body, op))
+                break
+            finder.look_at(op)
+        else:
+            pending.pop()
+            if call is not None:
+                finder.hand_on(terminator(block).operands, call.results)
+    return finder.found
+
+
+class _Finder:
+    def __init__(self, number: Number, given: Iterable[ir.Value]):
+        self.found: list[ir.Value] = []
+        self._number = number
+        self._parts: dict[ir.Value, _Part] = {value: (value, 1.0) for value in given}
+
+    def hand_on(self, values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
+        """What is known of operands, of a function's arguments; of what it returns, of the call's results."""
+        for value, place in zip(values, places, strict=True):
+            if value in self._parts:
+                self._parts[place] = self._parts[value]
+
+    def look_at(self, op: ir.Operation) -> None:
+        """Learn what one operation's result is."""
+        if len(op.results) != 1 or not tensor_info(op.results[0].type).is_float:
+            return
+        result = op.results[0]
+        part = self._part(op)
+        if part is not None and not part[1]:
+            info = tensor_info(result.type)
+            if info.is_static and info.size > 1:
+                self.found.append(result)
+            part = None
+        if part is not None:
+            self._parts[result] = part
+        elif op.name in _COMPUTES or _adds(op):
+            floats = [value for value in op.operands if tensor_info(value.type).is_float]
+            if any(value in self._parts for value in floats) and all(self._is_given(value) for value in floats):
+                self._parts[result] = (result, 1.0)
+
+    def _is_given(self, value: ir.Value) -> bool:
+        return value in self._parts or self._number(value) is not None
+
+    def _part(self, op: ir.Operation) -> _Part | None:
+        """A result as elements of one tensor times coefficients; None where it is none, or of several tensors."""
+        parts = [self._parts.get(value) for value in op.operands]
+        first = parts[0] if parts else None
+        if op.name in MOVES:
+            return first
+        match op.name:
+            case "stablehlo.reduce" if _adds(op) and first is not None:
+                terms = tensor_info(op.operands[0].type).size / max(1, tensor_info(op.results[0].type).size)
+                return first[0], first[1] * terms
+            case "stablehlo.negate" if first is not None:
+                return first[0], -first[1]
+            case "stablehlo.multiply" | "stablehlo.divide":
+                return self._multiple(op, parts)
+            case "stablehlo.add" | "stablehlo.subtract" | "stablehlo.select":
+                a, b = parts[-2:]
+                if a is None or b is None or a[0] != b[0]:
+                    return None
+                if op.name == "stablehlo.select":
+                    return a if a[1] == b[1] else None
+                total = a[1] + b[1] if op.name == "stablehlo.add" else a[1] - b[1]
+                return a[0], total if abs(total) > budget.ADDS_UP * abs(a[1]) else 0.0
+            case _:
+                return None
+
+    def _multiple(self, op: ir.Operation, parts: list[_Part | None]) -> _Part | None:
+        for part, other in zip(parts, reversed(list(op.operands)), strict=True):
+            number = self._number(other)
+            if part is not None and number and (op.name == "stablehlo.multiply" or part is parts[0]):
+                return part[0], part[1] * number if op.name == "stablehlo.multiply" else part[1] / number
+        return None
+
+
+def _adds(op: ir.Operation) -> bool:
+    """Whether an operation is a sum of elements of one tensor."""
+    if op.name != _SUM or len(op.operands) != 2:
+        return False
+    return next(iter(op.regions[0].blocks[0].operations)).operation.name == "stablehlo.add"
