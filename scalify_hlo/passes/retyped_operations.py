@@ -159,6 +159,17 @@ class OperationRetyper:
         stored = [held.natural for held in operands if held.constant is None]  # type: ignore[attr-defined]
         return self.policy.compute if self.policy.compute in stored else WIDE
 
+    def _natural_of(self, op: ir.Operation, operands: dict[int, Held]) -> str:
+        """The type in which the result of an operation that moves or adds up elements is stored.
+
+        A tensor of which some elements are replaced, or added to, is stored as it was: a table in f32, of which a step
+        changes some rows, keeps the others.
+        """
+        first = operands.get(0)
+        if op.name in _REPLACES and first is not None and first.from_model and first.constant is None:
+            return first.natural
+        return self._natural(operands.values())
+
     def _fold(self, op: ir.Operation, operands: dict[int, Held]) -> None:
         """A negated or converted constant is a constant."""
         if op.name == "stablehlo.negate" and operands[0].constant is not None and op.results[0] in self.held:
@@ -173,7 +184,7 @@ class OperationRetyper:
             element = self.policy.update if in_update else WIDE
             return self._set(op, element, element, operands)
         self.exact.note_quotient(op, operands)
-        natural = self._natural(operands.values())
+        natural = self._natural_of(op, operands)
         computed = (self.policy.gathers or natural) if has(op.name, Trait.COLLECTIVE) and natural != WIDE else natural
         if any(held.extreme for held in operands.values()) or self._is_extreme(op, list(operands.values())):
             computed = WIDE
@@ -319,6 +330,8 @@ def _is_of_few(op: ir.Operation, operands: Iterable[Held]) -> bool:
     return all(tensor_info(value.type).size <= few for value in (*op.operands, *op.results))
 
 
+# Operand 0 is given back with other elements in some places.
+_REPLACES = ("stablehlo.scatter", "stablehlo.dynamic_update_slice")
 _BOUNDS = ("stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum")
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
 _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
