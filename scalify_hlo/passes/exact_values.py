@@ -7,7 +7,7 @@ optimiser's values alone.
 from collections.abc import Mapping
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
-from scalify_hlo.analysis.intervals import divided_by, guarded_divisor, interval, vanishing_differences
+from scalify_hlo.analysis.intervals import MOVES, divided_by, guarded_divisor, interval, vanishing_differences
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
 from scalify_hlo.module.traits import is_linear_algebra
@@ -43,6 +43,7 @@ class ExactValues:
         self.of_any_size: set[ir.Value] = set()  # exponentials without a bound, and sums of them
         self._tables: dict[ir.Value, bool] = {}  # see `is_table`
         self.ranged: set[ir.Value] = set()  # brought into the range of f32, and the numbers that bring them
+        self.whole_stacks: set[ir.Value] = set()  # what a loop stacks values in that are read whole, and its slices
         self.noted: set[ir.Block] = set()  # whose logarithms and choices are known
         self.written_out: dict[ir.Operation, Expansion] = {}  # operations of functions that are written out
 
@@ -124,6 +125,27 @@ class ExactValues:
                 return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
         return bool(readers) and readers[0] is not None and all(reader is readers[0] for reader in readers)
+
+    def is_stack_of_whole(self, carried: ir.Value, last: ir.Value) -> bool:
+        """Whether a loop, which carries one value and hands on the other, writes what is read whole into it.
+
+        # d log(x + c) = dx / (x + c): the backward loop divides by what the forward loop has stacked
+        """
+        op = defining_op(last)
+        if op is None or op.name != "stablehlo.dynamic_update_slice" or op.operands[0] != carried:
+            return False
+        written = defining_op(op.operands[1])
+        while written is not None and written.name in MOVES and len(written.operands) == 1:
+            if self.read_whole(written.operands[0]):
+                return True
+            written = defining_op(written.operands[0])
+        return self.read_whole(op.operands[1])
+
+    def note_stacked(self, op: ir.Operation) -> None:
+        """What is taken out of a stack is read whole as what was written into it."""
+        if not self.whole_stacks.isdisjoint(op.operands):
+            self.whole_stacks.update(op.results)
+            self.logged.update(op.results)
 
     def is_transform(self, op: ir.Operation) -> bool:
         """Whether an operation is a product with a table: of an element the error is that of what is added up."""
@@ -223,6 +245,8 @@ class ExactValues:
                 self.quotients.add(place)
             if value in self.of_any_size:
                 self.of_any_size.add(place)
+            if value in self.whole_stacks:
+                self.whole_stacks.add(place)
 
 
 def _is_singular(op: ir.Operation) -> bool:

@@ -183,6 +183,7 @@ class OperationRetyper:
         if in_update or self._is_kept(op):
             element = self.policy.update if in_update else WIDE
             return self._set(op, element, element, operands)
+        self.exact.note_stacked(op)
         self.exact.note_quotient(op, operands)
         natural = self._natural_of(op, operands)
         computed = (self.policy.gathers or natural) if has(op.name, Trait.COLLECTIVE) and natural != WIDE else natural

@@ -239,6 +239,9 @@ class Retyper(OperationRetyper):
         info = tensor_info(carried.type)
         if self._is_updated(loop, i):
             return self.policy.update
+        if self.exact.is_stack_of_whole(carried, last):
+            self.exact.whole_stacks.update((carried, loop.results[i]))
+            return WIDE
         if self.exact.is_derived(carried):
             return WIDE
         if info.rank == 0 or held.extreme or (held.constant is None and not held.from_model and last == carried):
