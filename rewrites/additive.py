@@ -77,7 +77,11 @@ def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) ->
         r.because("update")
         other = (y if state is x else x) if known.operand is not None else None
         _note_sign(r, other)
-        scale = held_scale(r, state, other)
+        numbers = [r.splat(i) for i, member in enumerate(members) if member is not state]
+        if known.operand is not None and numbers[0]:  # n + 64, from n = 1e-4: no estimate
+            scale = r.maximum([state.size, Scale(math.floor(math.log2(abs(numbers[0]))))])
+        else:
+            scale = held_scale(r, state, other)
         bring_together(r, (0, 1), members, scale)
         finish_combined(r, scale, relative(state, scale))
         return True
