@@ -4,7 +4,7 @@
 
 Of times, prices, counts and pixels the elements have more in common than they differ by; what a model computes of its
 weights is centred. A difference is told by what is computed: the coefficients of the tensor's elements add up to 0, as
-those of a[1:] - a[:-1], of a - mean(a), or of -(b - a) where b is a moved.
+those of a[1:] - a[:-1], of a - mean(a), or of -(b - a) where b is a moved. So are those of two tensors that are given.
 """
 
 from collections.abc import Iterable, Iterator
@@ -98,8 +98,10 @@ class _Finder:
                 return self._multiple(op, parts)
             case "stablehlo.add" | "stablehlo.subtract" | "stablehlo.select":
                 a, b = parts[-2:]
-                if a is None or b is None or a[0] != b[0]:
+                if a is None or b is None:
                     return None
+                if a[0] != b[0]:  # two tensors of inputs, of which neither is centred: x - mean, a mean of earlier ones
+                    return (a[0], 0.0) if op.name == "stablehlo.subtract" else None
                 if op.name == "stablehlo.select":
                     return a if a[1] == b[1] else None
                 total = a[1] + b[1] if op.name == "stablehlo.add" else a[1] - b[1]

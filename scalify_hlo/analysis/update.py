@@ -11,6 +11,7 @@ import dataclasses
 import functools
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
+from scalify_hlo.analysis.input_statistics import input_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import has_backward_products
 from scalify_hlo.bindings import ir
@@ -44,6 +45,7 @@ class UpdateRegion:
     trains: whether the module has a backward pass at all.
     weights: of a module that has none, the arguments that are contracted with activations.
     exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it.
+    statistics: the state that is computed of itself and of what the step is given alone.
     """
 
     values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
@@ -54,6 +56,7 @@ class UpdateRegion:
     trains: bool = True
     weights: set[int] = dataclasses.field(default_factory=set[int])
     exact: set[int] = dataclasses.field(default_factory=set[int])
+    statistics: set[int] = dataclasses.field(default_factory=set[int])
 
 
 def find_update(module: ir.Module, main: str, *, exact: bool = False) -> UpdateRegion:
@@ -127,7 +130,13 @@ class _Finder:
         for index in region.state:
             kind = region.parameters if self._is_read_outside(index, region.values) else region.moments
             kind.add(index)
+        if self.trains_by_name:
+            new = {index: self.results[result] for index, result in region.state.items()}
+            region.statistics = input_statistics(self.calls, self.body, new, self._is_of_gradients)
         return region
+
+    def _is_of_gradients(self, op: ir.Operation) -> bool:
+        return self.names.direction(op) is Direction.BACKWARD
 
     def exact(self, region: UpdateRegion) -> set[int]:
         """The state of a region that a narrow type would spoil."""

@@ -201,7 +201,7 @@ def _differences(module: ir.Module, calls: CallGraph) -> list[ir.Value]:
     update = find_update(module, main)
     if not update.trains:
         return []
-    state = update.parameters | update.moments | update.state.keys()
+    state = (update.parameters | update.moments | update.state.keys()) - update.statistics
     arguments = [tensor_info(a.type) for a in calls.body(main).arguments]
     given = [i for i, info in enumerate(arguments) if info.is_float and info.rank and i not in state]
     number = FactFinder(calls.called, numbers_only=True).number

@@ -143,6 +143,7 @@ class Cast(Pass):
                 other -= floats
                 region.weights -= floats
                 region.exact -= floats  # who names them means the precision's type
+                region.statistics -= floats
         if not region.trains and region.parameters and not region.moments:  # named weights; vectors stay in f32
             matrices = {i for i in region.parameters if tensor_info(arguments[i].type).rank >= 2}
             attributes = attributes_of(main, "arg_attrs", len(arguments))
@@ -172,7 +173,7 @@ class Cast(Pass):
 def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: PrecisionPolicy) -> None:
     """Set the types of the public function's arguments, body and results."""
     body = main.regions[0].blocks[0]
-    learnt = state.parameters | state.moments | state.weights | state.state.keys()
+    learnt = (state.parameters | state.moments | state.weights | state.state.keys()) - state.statistics
     stored = _take_stored(main, "arg_attrs", len(body.arguments))
     stored_results = _take_stored(main, "res_attrs", len(terminator(body).operands))
     for i, argument in enumerate(body.arguments):
@@ -216,7 +217,7 @@ def _take_stored(main: ir.Operation, kind: str, count: int) -> dict[int, str]:
 
 
 def _state_type(argument: int, state: UpdateRegion, chosen: PrecisionPolicy) -> str:
-    if argument in state.exact:
+    if argument in state.exact | state.statistics:
         return WIDE
     if argument in state.parameters | state.weights:
         return chosen.parameters

@@ -1,0 +1,60 @@
+"""State that a step computes of itself and of what it is given, and of no weights: counts, means and sums of inputs.
+
+# n <- n + 64, m <- m + sum(x - m) / n
+
+It is as exact as the inputs are, of any size, and small: what is normalised by it is a difference from it.
+"""
+
+from collections.abc import Callable, Mapping
+
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.bindings import ir
+
+# A statistic is a few operations on inputs; what is computed of more values is taken to be of the model.
+_MOST_VALUES = 400
+
+
+def input_statistics(
+    calls: CallGraph, body: ir.Block, new: Mapping[int, ir.Value], is_gradient: Callable[[ir.Operation], bool]
+) -> set[int]:
+    """The state that is a statistic of inputs, by argument index.
+
+    body: of the public function. new: argument index -> what the step returns for it. is_gradient: whether an operation
+    is part of a backward pass.
+    """
+    read = {index: _arguments(calls, body, value, is_gradient) for index, value in new.items()}
+    found = {index: own & new.keys() for index, own in read.items() if own is not None}
+    while others := {index for index, own in found.items() if not own <= found.keys()}:
+        for index in others:
+            del found[index]
+    return set(found)
+
+
+def _arguments(
+    calls: CallGraph, body: ir.Block, value: ir.Value, is_gradient: Callable[[ir.Operation], bool]
+) -> set[int] | None:
+    """The arguments of the public function that a value is computed of; None of gradients, and of very many values."""
+    pending, seen, found = [value], set[ir.Value](), set[int]()
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        op = defining_op(current)
+        if len(seen) > _MOST_VALUES or (op is not None and is_gradient(op)):
+            return None
+        if op is None:
+            argument = ir.BlockArgument(current)
+            if argument.owner == body:
+                found.add(argument.arg_number)
+                continue
+            function = calls.function_of_block(argument.owner)
+            outer = argument.owner.owner.operation
+            sites = [outer] if function is None else calls.sites.get(function, ())
+            # Of a loop what it starts from; what it hands on is asked for with its results.
+            pending += [site.operands[argument.arg_number] for site in sites if argument.arg_number < len(site.operands)]
+            continue
+        inner = calls.callee_body(op)
+        pending += [terminator(inner).operands[ir.OpResult(current).result_number]] if inner is not None else op.operands
+        pending += [value for region in op.regions for block in region for value in terminator(block).operands]
+    return found
