@@ -199,7 +199,7 @@ def _differences(module: ir.Module, calls: CallGraph) -> list[ir.Value]:
     """Differences of what a training step is given beside its state."""
     main = symbol_name(public_function(module))
     update = find_update(module, main)
-    if not update.trains:
+    if not update.trains or not update.state:
         return []
     state = (update.parameters | update.moments | update.state.keys()) - update.statistics
     arguments = [tensor_info(a.type) for a in calls.body(main).arguments]

@@ -185,7 +185,8 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
             argument.set_type(with_element(argument.type, element))
         # One number a row, as targets have.
         is_few = info.rank > 0 and i not in learnt and all(size == 1 for size in info.shape[1:])
-        natural = chosen.compute if info.rank and i in learnt else WIDE
+        given = is_few or (state.trains and bool(state.state) and i not in learnt)
+        natural = chosen.compute if info.rank and not given else WIDE
         few = info.size if is_few else 0
         retyper.held[argument] = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True, few=few)
     returned = {before_carriers(value) for value in terminator(body).operands}

@@ -18,10 +18,12 @@ These stay in f32 there too:
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import only_reader, terminator
+from scalify_hlo.analysis.products import is_padded
 from scalify_hlo.analysis.residuals import residual_values
 from scalify_hlo.analysis.simulations import simulated_values
 from scalify_hlo.bindings import ir
@@ -252,7 +254,11 @@ class Retyper(OperationRetyper):
         reader = only_reader(carried)
         if adds is not None and adds.name == "stablehlo.add" and reader is not None and reader == adds:
             return self.policy.accumulation if self.policy.compute != WIDE else WIDE
-        return WIDE if info.size == max(info.shape[0], 1) else self.policy.compute
+        # Of a stack each iteration writes one member.
+        stacks = adds is not None and adds.name == "stablehlo.dynamic_update_slice" and adds.operands[0] == carried
+        shape = info.shape[1:] if stacks else info.shape
+        few = math.prod(shape) == max([*shape[:1], 1]) or is_padded(shape[-1])
+        return WIDE if few else self.policy.compute
 
     def _branches(self, op: ir.Operation) -> None:
         ends = [self.block(region.blocks[0]) for region in op.regions]

@@ -215,9 +215,9 @@ func.func private @identity(%x: tensor<4x4xf16>, %s: tensor<f32>) -> tensor<4x4x
 
 def test_the_presets_leave_it() -> None:
     before, _ = passes_around_scalify("fp8")
-    assert before[1] == AutoRescale(places=("logits", "products", "joined", "numbers"), compute="f16")
+    assert before[1] == AutoRescale(places=("logits", "products", "joined", "numbers", "differences"), compute="f16")
     before, _ = passes_around_scalify("fp16")
-    assert before[1] == AutoRescale(places=("products", "joined", "numbers"), compute="f16")
+    assert before[1] == AutoRescale(places=("products", "joined", "numbers", "differences"), compute="f16")
     before, _ = passes_around_scalify("bf16 rescaling=branches")
     assert before[1] == AutoRescale(places=("branches",))
 

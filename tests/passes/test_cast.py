@@ -313,7 +313,7 @@ def test_a_precision_stands_for_passes_around_scalify() -> None:
     assert passes_around_scalify("fp16") == (
         (
             NormalForm(),
-            AutoRescale(places=("products", "joined", "numbers"), compute="f16"),
+            AutoRescale(places=("products", "joined", "numbers", "differences"), compute="f16"),
             StateRescale(kinds=("parameters",)),
             Cast(precision="fp16"),
         ),
@@ -322,7 +322,7 @@ def test_a_precision_stands_for_passes_around_scalify() -> None:
     before, after = passes_around_scalify("fp8-fp16-state")
     assert before == (
         NormalForm(),
-        AutoRescale(places=("logits", "gradients", "products", "joined", "numbers"), compute="f16"),
+        AutoRescale(places=("logits", "gradients", "products", "joined", "numbers", "differences"), compute="f16"),
         StateRescale(),
         Cast(precision="fp8-fp16-state"),
     )

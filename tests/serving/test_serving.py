@@ -411,8 +411,11 @@ def test_token_ids_are_compared_by_how_many_agree() -> None:
     """A result of integers has no relative error; f16 cannot tell the two largest of these numbers apart."""
     text = """
     func.func @main(%x: tensor<4x2xf32>) -> (tensor<4xi32>, tensor<4x2xf32>) {
-      %a = stablehlo.slice %x [0:4, 0:1] : (tensor<4x2xf32>) -> tensor<4x1xf32>
-      %b = stablehlo.slice %x [0:4, 1:2] : (tensor<4x2xf32>) -> tensor<4x1xf32>
+      %y = stablehlo.reverse %x, dims = [0] : tensor<4x2xf32>
+      %eye = stablehlo.constant dense<[[1.0, 0.0], [0.0, 1.0]]> : tensor<2x2xf32>
+      %z = stablehlo.dot_general %y, %eye, contracting_dims = [1] x [0] : (tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+      %a = stablehlo.slice %z [0:4, 0:1] : (tensor<4x2xf32>) -> tensor<4x1xf32>
+      %b = stablehlo.slice %z [0:4, 1:2] : (tensor<4x2xf32>) -> tensor<4x1xf32>
       %less = stablehlo.compare LT, %a, %b : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xi1>
       %i = stablehlo.convert %less : (tensor<4x1xi1>) -> tensor<4x1xi32>
       %id = stablehlo.reshape %i : (tensor<4x1xi32>) -> tensor<4xi32>

@@ -20,17 +20,19 @@ func.func public @cbrt(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @cbrt_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.cbrt %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.reduce_precision %[[V0]], format = e8m0 : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[V4]], %[[V1]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V6]] : tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.cbrt %[[V8]] : tensor<3x4xf16>
-// CHECK: return %[[V9]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[V1]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V3]], %[[V4]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V5]], %[[V4]] : tensor<f32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V6]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V7]] : tensor<3x4xf32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.convert %[[V8]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.cbrt %[[V9]] : tensor<3x4xf16>
+// CHECK: return %[[V10]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @cbrt_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.cbrt"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -523,17 +525,19 @@ func.func public @power_square_root(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @power_square_root_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x4xf16>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<5.000000e-01> : tensor<3x4xf16>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.sqrt %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.reduce_precision %[[V0]], format = e8m0 : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V4]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.power %[[V7]], %[[VCST]] : tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[V1]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V3]], %[[V4]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V6]] : tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.power %[[V8]], %[[VCST_0]] : tensor<3x4xf16>
+// CHECK: return %[[V9]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @power_square_root_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %1 = stablehlo.constant dense<0.5> : tensor<3x4xf16>
     %r = "stablehlo.power"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
@@ -571,14 +575,14 @@ func.func public @rsqrt(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.reduce_precision %[[V0]], format = e8m0 : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V4]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.rsqrt %[[V7]] : tensor<3x4xf16>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[V1]] : tensor<f32>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V9]], %[[VCST]] : tensor<f32>
-// CHECK: return %[[V8]], %[[V10]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST_0]], %[[V1]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V3]], %[[V4]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V6]] : tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.rsqrt %[[V8]] : tensor<3x4xf16>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.maximum %[[V4]], %[[VCST]] : tensor<f32>
+// CHECK: return %[[V9]], %[[V10]] : tensor<3x4xf16>, tensor<f32>
 func.func public @rsqrt_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.rsqrt"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
@@ -605,16 +609,18 @@ func.func public @sqrt(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @sqrt_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
 // CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.sqrt %[[VARG1]] : tensor<f32>
 // CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.reduce_precision %[[V0]], format = e8m0 : tensor<f32>
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V1]] : tensor<f32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V1]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V4]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V5]] : tensor<3x4xf32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.convert %[[V6]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.sqrt %[[V7]] : tensor<3x4xf16>
-// CHECK: return %[[V8]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[V1]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V3]], %[[V4]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V6]] : tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.sqrt %[[V8]] : tensor<3x4xf16>
+// CHECK: return %[[V9]], %[[V1]] : tensor<3x4xf16>, tensor<f32>
 func.func public @sqrt_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.sqrt"(%0) : (tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
