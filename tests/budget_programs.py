@@ -333,9 +333,9 @@ def cases() -> dict[str, list[Case]]:
         ],
         "EXTREME": [
             case(
-                lambda x, y: _scan(lambda c, y: jnp.maximum(c, x @ y) * 0.9)(jnp.full((4, 4), -a), y) @ x,
-                "f32[4,8]",
-                "f32[8,4]",
+                lambda x, y: _scan(lambda c, y: jnp.maximum(c, x @ y) * 0.9)(jnp.full((16, 16), -a), y) @ x,
+                "f32[16,8]",
+                "f32[8,16]",
                 by=in_precision("fp16"),
             )
             for a in (200.0, 1000.0)

@@ -410,19 +410,23 @@ def test_what_a_program_does_not_use_may_stay_in_the_file_of_its_weights() -> No
 def test_token_ids_are_compared_by_how_many_agree() -> None:
     """A result of integers has no relative error; f16 cannot tell the two largest of these numbers apart."""
     text = """
-    func.func @main(%x: tensor<4x2xf32>) -> (tensor<4xi32>, tensor<4x2xf32>) {
-      %y = stablehlo.reverse %x, dims = [0] : tensor<4x2xf32>
-      %eye = stablehlo.constant dense<[[1.0, 0.0], [0.0, 1.0]]> : tensor<2x2xf32>
-      %z = stablehlo.dot_general %y, %eye, contracting_dims = [1] x [0] : (tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
-      %a = stablehlo.slice %z [0:4, 0:1] : (tensor<4x2xf32>) -> tensor<4x1xf32>
-      %b = stablehlo.slice %z [0:4, 1:2] : (tensor<4x2xf32>) -> tensor<4x1xf32>
+    func.func @main(%x: tensor<4x32xf32>) -> (tensor<4xi32>, tensor<4x32xf32>) {
+      %i = stablehlo.iota dim = 0 : tensor<32x32xi32>
+      %j = stablehlo.iota dim = 1 : tensor<32x32xi32>
+      %same = stablehlo.compare EQ, %i, %j : (tensor<32x32xi32>, tensor<32x32xi32>) -> tensor<32x32xi1>
+      %one = stablehlo.convert %same : (tensor<32x32xi1>) -> tensor<32x32xf32>
+      %y = stablehlo.dot_general %x, %one, contracting_dims = [1] x [0]
+        : (tensor<4x32xf32>, tensor<32x32xf32>) -> tensor<4x32xf32>
+      %a = stablehlo.slice %y [0:4, 0:1] : (tensor<4x32xf32>) -> tensor<4x1xf32>
+      %b = stablehlo.slice %y [0:4, 1:2] : (tensor<4x32xf32>) -> tensor<4x1xf32>
       %less = stablehlo.compare LT, %a, %b : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xi1>
-      %i = stablehlo.convert %less : (tensor<4x1xi1>) -> tensor<4x1xi32>
-      %id = stablehlo.reshape %i : (tensor<4x1xi32>) -> tensor<4xi32>
-      return %id, %x : tensor<4xi32>, tensor<4x2xf32>
+      %k = stablehlo.convert %less : (tensor<4x1xi1>) -> tensor<4x1xi32>
+      %id = stablehlo.reshape %k : (tensor<4x1xi32>) -> tensor<4xi32>
+      return %id, %x : tensor<4xi32>, tensor<4x32xf32>
     }"""
     program = ir.Module.parse(text, context=make_context())
-    x = np.array([[1, 2], [1, 1 + 2.0**-12], [3, 2], [2, 4]], np.float32)
+    x = np.ones((4, 32), np.float32)
+    x[:, :2] = [[1, 2], [1, 1 + 2.0**-12], [3, 2], [2, 4]]
     found = {(each.form, each.result): each for each in losses(program, program, [[x]])}
     assert len(found) == 8
     ids = {form: loss for (form, _), loss in found.items() if np.isnan(loss.error)}
