@@ -10,8 +10,7 @@ import pytest
 import scalify_hlo as sc
 
 TOKENS, CLASSES, PLACES, WIDTH = 256, 16, 32, 8
-_GENERATOR = np.random.default_rng(0)
-CHOSEN = _GENERATOR.integers(0, CLASSES, TOKENS).astype(np.int32)
+CHOSEN = np.random.default_rng(0).integers(0, CLASSES, TOKENS).astype(np.int32)
 PLACE = (np.arange(TOKENS) % PLACES).astype(np.int32)
 
 
@@ -55,7 +54,7 @@ def test_data_that_one_hot_vectors_choose_stay_near_unit_size(function: Any, sha
     # One place for each token, so that no two of them are added.
     place = np.arange(TOKENS, dtype=np.int32) % PLACES
     chosen = (np.arange(TOKENS, dtype=np.int32) // PLACES) % CLASSES
-    x = sc.ScaledArray(_GENERATOR.normal(size=shape).astype(dtype), np.float32(2.0**20))  # 2^20 is infinite in f16
+    x = sc.ScaledArray(np.random.default_rng(0).normal(size=shape).astype(dtype), np.float32(2.0**20))  # 2^20 is infinite in f16
     y = sc.scalify(function)(x, chosen, place)
     data = np.asarray(y.data, np.float64)
     assert abs(np.log2(np.sqrt(np.mean(data[data != 0] ** 2)))) <= 2
