@@ -52,9 +52,13 @@ def _arguments(
             outer = argument.owner.owner.operation
             sites = [outer] if function is None else calls.sites.get(function, ())
             # Of a loop what it starts from; what it hands on is asked for with its results.
-            pending += [site.operands[argument.arg_number] for site in sites if argument.arg_number < len(site.operands)]
+            pending += [
+                site.operands[argument.arg_number] for site in sites if argument.arg_number < len(site.operands)
+            ]
             continue
         inner = calls.callee_body(op)
-        pending += [terminator(inner).operands[ir.OpResult(current).result_number]] if inner is not None else op.operands
+        pending += (
+            [terminator(inner).operands[ir.OpResult(current).result_number]] if inner is not None else op.operands
+        )
         pending += [value for region in op.regions for block in region for value in terminator(block).operands]
     return found

@@ -143,7 +143,7 @@ class OperationRetyper:
         return self.exact.read_whole(value) or not self.memory.is_written(value)
 
     def _is_in_registers(self, op: ir.Operation, operands: dict[int, Held]) -> bool:
-        """Whether an operation moves elements, to no memory, of what is not written there or lies there as it was given.
+        """Whether an operation moves elements to no memory, of what is not written there, or lies there as given.
 
         # a[1:] - a[:-1] of a = 1e5, 1e5 + 9, ...: f16 would leave zeros of the differences
         """
