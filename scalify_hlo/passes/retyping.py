@@ -4,7 +4,8 @@ One walk in program order. Operations on elements are computed in f32. Their res
 where they depend on values stored so and lie in memory (`scalify_hlo.analysis.memory`), and where a product reads them.
 These stay in f32 there too:
 - numbers of a row: results of products that give at most 4 a row, arguments that have one, and what is computed of
-  them one by one, which are a loss's terms;
+  them one by one, which are a loss's terms; what a loop carries or stacks of rows of at most 4;
+- what a training step is given beside its state, and what is computed of that alone;
 - scalars, and statistics: sums over at least 8 elements and what is computed of them alone (means, variances,
   norms, log-sum-exp), which are small;
 - what depends on no parameter or input: positions, tables of sines, random numbers, masks;
