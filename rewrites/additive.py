@@ -77,9 +77,9 @@ def _state_sum(r: OpRewrite, x: ScaledValue, y: ScaledValue, known: StateSum) ->
         r.because("update")
         other = (y if state is x else x) if known.operand is not None else None
         _note_sign(r, other)
-        numbers = [r.splat(i) for i, member in enumerate(members) if member is not state]
-        if known.operand is not None and numbers[0]:  # n + 64, from n = 1e-4: no estimate
-            scale = r.maximum([state.size, Scale(math.floor(math.log2(abs(numbers[0]))))])
+        added = None if known.operand is None or r.inputs[1 - known.operand] is not None else r.splat(1 - known.operand)
+        if added:  # n + 64, from n = 1e-4: no estimate
+            scale = r.maximum([state.size, Scale(math.floor(math.log2(abs(added))))])
         else:
             scale = held_scale(r, state, other)
         bring_together(r, (0, 1), members, scale)

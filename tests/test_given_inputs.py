@@ -188,3 +188,19 @@ def test_positions_that_a_loop_moves(precision: Preset) -> None:
     _, expected = jax.jit(step)(w, x)
     _, found = sc.scalify(step, precision=precision)(*sc.as_scaled_array((w, x)))
     np.testing.assert_allclose(np.asarray(found), expected, rtol=5e-3)
+
+
+def test_weights_of_a_small_model_are_no_statistics() -> None:
+    """Though its step is short, and its gradients are summed up by a loop."""
+
+    def step(w: jax.Array, xs: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def add(total: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+            value, gradient = jax.value_and_grad(lambda w: jnp.mean(jnp.tanh(x @ w) ** 2))(w)
+            return total + gradient, value
+
+        gradient, values = jax.lax.scan(add, jnp.zeros_like(w), xs)
+        return w - gradient, values.mean()
+
+    xs = np.float32(np.random.default_rng(0).normal(size=(4, ROWS, COLUMNS)))
+    stored, _ = sc.scalify(step, precision="fp16-state").stored(*sc.as_scaled_array((WEIGHTS, xs)))
+    assert stored.data.dtype == np.float16

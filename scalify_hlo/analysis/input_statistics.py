@@ -5,9 +5,9 @@
 It is as exact as the inputs are, of any size, and small: what is normalised by it is a difference from it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
 
 # A statistic is a few operations on inputs; what is computed of more values is taken to be of the model.
@@ -15,14 +15,18 @@ _MOST_VALUES = 400
 
 
 def input_statistics(
-    calls: CallGraph, body: ir.Block, new: Mapping[int, ir.Value], is_gradient: Callable[[ir.Operation], bool]
+    calls: CallGraph,
+    body: ir.Block,
+    new: Mapping[int, ir.Value],
+    gradients: Collection[ir.Value],
+    is_backward: Callable[[ir.Operation], bool],
 ) -> set[int]:
     """The state that is a statistic of inputs, by argument index.
 
-    body: of the public function. new: argument index -> what the step returns for it. is_gradient: whether an operation
-    is part of a backward pass.
+    body: of the public function. new: argument index -> what the step returns for it. gradients: what a backward
+    pass gives to the optimiser. is_backward: whether an operation of a loop or a function is one of a backward pass.
     """
-    read = {index: _arguments(calls, body, value, is_gradient) for index, value in new.items()}
+    read = {index: _arguments(calls, body, value, gradients, is_backward) for index, value in new.items()}
     found = {index: own & new.keys() for index, own in read.items() if own is not None}
     while others := {index for index, own in found.items() if not own <= found.keys()}:
         for index in others:
@@ -31,7 +35,11 @@ def input_statistics(
 
 
 def _arguments(
-    calls: CallGraph, body: ir.Block, value: ir.Value, is_gradient: Callable[[ir.Operation], bool]
+    calls: CallGraph,
+    body: ir.Block,
+    value: ir.Value,
+    gradients: Collection[ir.Value],
+    is_backward: Callable[[ir.Operation], bool],
 ) -> set[int] | None:
     """The arguments of the public function that a value is computed of; None of gradients, and of very many values."""
     pending, seen, found = [value], set[ir.Value](), set[int]()
@@ -40,10 +48,9 @@ def _arguments(
         if current in seen:
             continue
         seen.add(current)
-        op = defining_op(current)
-        if len(seen) > _MOST_VALUES or (op is not None and is_gradient(op)):
+        if len(seen) > _MOST_VALUES or current in gradients:
             return None
-        if op is None:
+        if not isinstance(current, ir.OpResult):
             argument = ir.BlockArgument(current)
             if argument.owner == body:
                 found.add(argument.arg_number)
@@ -56,9 +63,13 @@ def _arguments(
                 site.operands[argument.arg_number] for site in sites if argument.arg_number < len(site.operands)
             ]
             continue
+        op = current.owner.operation
+        if op.block != body and is_backward(op):
+            return None
         inner = calls.callee_body(op)
         pending += (
             [terminator(inner).operands[ir.OpResult(current).result_number]] if inner is not None else op.operands
         )
-        pending += [value for region in op.regions for block in region for value in terminator(block).operands]
+        if len(op.regions):
+            pending += [value for region in op.regions for block in region for value in terminator(block).operands]
     return found

@@ -62,7 +62,7 @@ class UpdateRegion:
 def find_update(module: ir.Module, main: str, *, exact: bool = False) -> UpdateRegion:
     """The update region of the function `main`; empty where the module has no backward pass.
 
-    exact: look for the state that a narrow type would spoil too.
+    exact: look for the state that a narrow type would spoil, and for statistics of inputs, too.
     """
     finder = _Finder(CallGraph(module), main)
     if not finder.has_backward_pass(module):
@@ -70,6 +70,7 @@ def find_update(module: ir.Module, main: str, *, exact: bool = False) -> UpdateR
     region = finder.region()
     if exact:
         region.exact = finder.exact(region)
+        region.statistics = finder.statistics(region)
     region.trains = finder.trains
     return region
 
@@ -130,13 +131,7 @@ class _Finder:
         for index in region.state:
             kind = region.parameters if self._is_read_outside(index, region.values) else region.moments
             kind.add(index)
-        if self.trains_by_name:
-            new = {index: self.results[result] for index, result in region.state.items()}
-            region.statistics = input_statistics(self.calls, self.body, new, self._is_of_gradients)
         return region
-
-    def _is_of_gradients(self, op: ir.Operation) -> bool:
-        return self.names.direction(op) is Direction.BACKWARD
 
     def exact(self, region: UpdateRegion) -> set[int]:
         """The state of a region that a narrow type would spoil."""
@@ -146,6 +141,17 @@ class _Finder:
         returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
         exact = cancelling(self.forms, arguments | returned, body) | slow_averages(self.forms, pairs)
         return {index for index in region.state if self.body.arguments[index] in exact}
+
+    def statistics(self, region: UpdateRegion) -> set[int]:
+        """The state of a region that is computed of itself and of what the step is given; names tell of gradients."""
+        if not self.trains_by_name:
+            return set()
+        new = {index: self.results[result] for index, result in region.state.items()}
+        gradients = {value for value in region.gradients if self._is_backward(value.owner.operation)}
+        return input_statistics(self.calls, self.body, new, gradients, self._is_backward)
+
+    def _is_backward(self, op: ir.Operation) -> bool:
+        return self.names.direction(op) is Direction.BACKWARD
 
     # --- state ------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
 from scalify_hlo.analysis.few_exponentials import few_exponentials
 from scalify_hlo.analysis.given_differences import given_differences
 from scalify_hlo.analysis.joined import taken_apart
@@ -198,14 +198,21 @@ class AutoRescale(Pass):
 def _differences(module: ir.Module, calls: CallGraph) -> list[ir.Value]:
     """Differences of what a training step is given beside its state."""
     main = symbol_name(public_function(module))
-    update = find_update(module, main)
+    body = calls.body(main)
+    tensors = [i for i, a in enumerate(body.arguments) if tensor_info(a.type).is_float and tensor_info(a.type).rank]
+    returned = collections.Counter(value.type for value in terminator(body).operands)
+    if all(
+        count <= returned[type_]
+        for type_, count in collections.Counter(body.arguments[i].type for i in tensors).items()
+    ):
+        return []  # all of it may be state
+    update = find_update(module, main, exact=True)
     if not update.trains or not update.state:
         return []
     state = (update.parameters | update.moments | update.state.keys()) - update.statistics
-    arguments = [tensor_info(a.type) for a in calls.body(main).arguments]
-    given = [i for i, info in enumerate(arguments) if info.is_float and info.rank and i not in state]
+    given = [i for i in tensors if i not in state]
     number = FactFinder(calls.called, numbers_only=True).number
-    return given_differences(calls, main, [calls.body(main).arguments[i] for i in given], number) if given else []
+    return given_differences(calls, main, [body.arguments[i] for i in given], number) if given else []
 
 
 def _gradient(product: MatrixProduct) -> ir.Value:

@@ -160,13 +160,13 @@ class OperationRetyper:
         return self.policy.compute if self.policy.compute in stored else WIDE
 
     def _natural_of(self, op: ir.Operation, operands: dict[int, Held]) -> str:
-        """The type in which the result of an operation that moves or adds up elements is stored.
+        """The type in which the result of an operation that replaces elements is stored.
 
         A tensor of which some elements are replaced, or added to, is stored as it was: a table in f32, of which a step
         changes some rows, keeps the others.
         """
         first = operands.get(0)
-        if op.name in _REPLACES and first is not None and first.from_model and first.constant is None:
+        if first is not None and first.from_model and first.constant is None:
             return first.natural
         return self._natural(operands.values())
 
@@ -183,9 +183,10 @@ class OperationRetyper:
         if in_update or self._is_kept(op):
             element = self.policy.update if in_update else WIDE
             return self._set(op, element, element, operands)
-        self.exact.note_stacked(op)
+        if self.exact.whole_stacks:
+            self.exact.note_stacked(op)
         self.exact.note_quotient(op, operands)
-        natural = self._natural_of(op, operands)
+        natural = self._natural_of(op, operands) if op.name in REPLACES else self._natural(operands.values())
         computed = (self.policy.gathers or natural) if has(op.name, Trait.COLLECTIVE) and natural != WIDE else natural
         if any(held.extreme for held in operands.values()) or self._is_extreme(op, list(operands.values())):
             computed = WIDE
@@ -332,7 +333,7 @@ def _is_of_few(op: ir.Operation, operands: Iterable[Held]) -> bool:
 
 
 # Operand 0 is given back with other elements in some places.
-_REPLACES = ("stablehlo.scatter", "stablehlo.dynamic_update_slice")
+REPLACES = ("stablehlo.scatter", "stablehlo.dynamic_update_slice")
 _BOUNDS = ("stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum")
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
 _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")

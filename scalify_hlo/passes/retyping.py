@@ -4,7 +4,7 @@ One walk in program order. Operations on elements are computed in f32. Their res
 where they depend on values stored so and lie in memory (`scalify_hlo.analysis.memory`), and where a product reads them.
 These stay in f32 there too:
 - numbers of a row: results of products that give at most 4 a row, arguments that have one, and what is computed of
-  them one by one, which are a loss's terms; what a loop carries or stacks of rows of at most 4;
+  them one by one, which are a loss's terms; what a loop carries in rows of at most 4;
 - what a training step is given beside its state, and what is computed of that alone;
 - scalars, and statistics: sums over at least 8 elements and what is computed of them alone (means, variances,
   norms, log-sum-exp), which are small;
@@ -19,7 +19,6 @@ These stay in f32 there too:
 """
 
 import dataclasses
-import math
 from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
@@ -37,7 +36,7 @@ from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.held_values import WIDE, Held, epsilon
 from scalify_hlo.passes.loop_extremes import becomes_extreme
 from scalify_hlo.passes.loop_statistics import collects_statistics, shrinks
-from scalify_hlo.passes.retyped_operations import OperationRetyper
+from scalify_hlo.passes.retyped_operations import REPLACES, OperationRetyper
 from scalify_hlo.recognition.expansions import Expansion
 from scalify_hlo.types import tensor_info
 
@@ -127,7 +126,7 @@ class Retyper(OperationRetyper):
             return
         sums, ranks = kinds.accumulates(op), kinds.chooses_index(op)
         data = [held for held in operands.values() if held.constant is None]
-        natural = self._natural_of(op, operands)
+        natural = self._natural_of(op, operands) if op.name in REPLACES else self._natural(operands.values())
         in_register = not sums and any(held.transient for held in data)
         if self._is_kept(op):
             computed = natural = WIDE
@@ -255,10 +254,8 @@ class Retyper(OperationRetyper):
         reader = only_reader(carried)
         if adds is not None and adds.name == "stablehlo.add" and reader is not None and reader == adds:
             return self.policy.accumulation if self.policy.compute != WIDE else WIDE
-        # Of a stack each iteration writes one member.
         stacks = adds is not None and adds.name == "stablehlo.dynamic_update_slice" and adds.operands[0] == carried
-        shape = info.shape[1:] if stacks else info.shape
-        few = math.prod(shape) == max([*shape[:1], 1]) or is_padded(shape[-1])
+        few = info.size == max(info.shape[0], 1) or (is_padded(info.shape[-1]) and not stacks)
         return WIDE if few else self.policy.compute
 
     def _branches(self, op: ir.Operation) -> None:

@@ -16,9 +16,9 @@ from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.normal_form import NormalForm
 
 GENERATOR = np.random.default_rng(0)
-W = np.float32(GENERATOR.standard_normal((4, 2)))
-STATE = np.float32(0.02 * GENERATOR.standard_normal((16, 4)))
-FORCES = np.float32(GENERATOR.standard_normal((12, 16, 2)))
+W = np.float32(GENERATOR.standard_normal((8, 4)))
+STATE = np.float32(0.02 * GENERATOR.standard_normal((16, 8)))
+FORCES = np.float32(GENERATOR.standard_normal((12, 16, 4)))
 
 
 def moved(state: jax.Array, force: jax.Array) -> jax.Array:
@@ -68,8 +68,8 @@ def test_what_a_loop_carries(function: Callable[..., Any], carried: str) -> None
         NormalForm().apply(module, [])
         Cast(precision="fp16").apply(module, [])
         loop = next(line for line in str(module).splitlines() if "stablehlo.while" in line)
-    assert set(re.findall(r"tensor<16x4x(f\d+)>", loop)) == {carried}
-    assert set(re.findall(r"tensor<12x16x4x(f\d+)>", loop)) == {"f16"}
+    assert set(re.findall(r"tensor<16x8x(f\d+)>", loop)) == {carried}
+    assert set(re.findall(r"tensor<12x16x8x(f\d+)>", loop)) == {"f16"}
 
 
 @pytest.mark.parametrize("precision", ["fp16", "fp8-fp16-state"])
