@@ -159,7 +159,7 @@ class OperationRetyper:
         stored = [held.natural for held in operands if held.constant is None]  # type: ignore[attr-defined]
         return self.policy.compute if self.policy.compute in stored else WIDE
 
-    def _natural_of(self, op: ir.Operation, operands: dict[int, Held]) -> str:
+    def _natural_of_replaced(self, operands: dict[int, Held]) -> str:
         """The type in which the result of an operation that replaces elements is stored.
 
         A tensor of which some elements are replaced, or added to, is stored as it was: a table in f32, of which a step
@@ -186,7 +186,7 @@ class OperationRetyper:
         if self.exact.whole_stacks:
             self.exact.note_stacked(op)
         self.exact.note_quotient(op, operands)
-        natural = self._natural_of(op, operands) if op.name in REPLACES else self._natural(operands.values())
+        natural = self._natural_of_replaced(operands) if op.name in REPLACES else self._natural(operands.values())
         computed = (self.policy.gathers or natural) if has(op.name, Trait.COLLECTIVE) and natural != WIDE else natural
         if any(held.extreme for held in operands.values()) or self._is_extreme(op, list(operands.values())):
             computed = WIDE

@@ -126,7 +126,7 @@ class Retyper(OperationRetyper):
             return
         sums, ranks = kinds.accumulates(op), kinds.chooses_index(op)
         data = [held for held in operands.values() if held.constant is None]
-        natural = self._natural_of(op, operands) if op.name in REPLACES else self._natural(operands.values())
+        natural = self._natural_of_replaced(operands) if op.name in REPLACES else self._natural(operands.values())
         in_register = not sums and any(held.transient for held in data)
         if self._is_kept(op):
             computed = natural = WIDE
