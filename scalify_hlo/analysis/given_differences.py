@@ -13,11 +13,11 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import Number
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
-_SUM = "stablehlo.reduce"
 _COMPUTES = names(Trait.ELEMENTWISE | Trait.MOVES | Trait.ASSEMBLES, without=Trait.COLLECTIVE | Trait.BODY)
 # A tensor, and what the coefficients of its elements add up to.
 _Part = tuple[ir.Value, float]
@@ -31,6 +31,7 @@ def given_differences(calls: CallGraph, main: str, given: Iterable[ir.Value], nu
     finder = _Finder(number, given)
     # One entry a function that is being looked at: what is left of it, and the call.
     pending: list[tuple[Iterator[ir.OpView], ir.Block, ir.Operation | None]] = []
+    # Lists, for an iterator of the bindings begins anew with each `for`.
     pending.append((iter(list(calls.body(main).operations)), calls.body(main), None))
     while pending:
         operations, block, call = pending[-1]
@@ -89,7 +90,7 @@ class _Finder:
         if op.name in MOVES:
             return first
         match op.name:
-            case "stablehlo.reduce" if _adds(op) and first is not None:
+            case "stablehlo.reduce" if first is not None and _adds(op):
                 terms = tensor_info(op.operands[0].type).size / max(1, tensor_info(op.results[0].type).size)
                 return first[0], first[1] * terms
             case "stablehlo.negate" if first is not None:
@@ -119,6 +120,4 @@ class _Finder:
 
 def _adds(op: ir.Operation) -> bool:
     """Whether an operation is a sum of elements of one tensor."""
-    if op.name != _SUM or len(op.operands) != 2:
-        return False
-    return next(iter(op.regions[0].blocks[0].operations)).operation.name == "stablehlo.add"
+    return op.name == "stablehlo.reduce" and len(op.operands) == 2 and body_kind(op) == "add"

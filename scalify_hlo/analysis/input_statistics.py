@@ -67,9 +67,7 @@ def _arguments(
         if op.block != body and is_backward(op):
             return None
         inner = calls.callee_body(op)
-        pending += (
-            [terminator(inner).operands[ir.OpResult(current).result_number]] if inner is not None else op.operands
-        )
+        pending += [terminator(inner).operands[current.result_number]] if inner is not None else op.operands
         if len(op.regions):
             pending += [value for region in op.regions for block in region for value in terminator(block).operands]
     return found

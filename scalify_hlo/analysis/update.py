@@ -58,11 +58,21 @@ class UpdateRegion:
     exact: set[int] = dataclasses.field(default_factory=set[int])
     statistics: set[int] = dataclasses.field(default_factory=set[int])
 
+    @property
+    def learnt(self) -> set[int]:
+        """The arguments that are weights or state, but for statistics of inputs."""
+        return (self.parameters | self.moments | self.weights | self.state.keys()) - self.statistics
 
-def find_update(module: ir.Module, main: str, *, exact: bool = False) -> UpdateRegion:
+    @property
+    def tells_inputs(self) -> bool:
+        """Whether the arguments that are not learnt are inputs: of a step without state they may be weights."""
+        return self.trains and bool(self.state)
+
+
+def find_update(module: ir.Module, main: str, *, exact: bool = False, statistics: bool = False) -> UpdateRegion:
     """The update region of the function `main`; empty where the module has no backward pass.
 
-    exact: look for the state that a narrow type would spoil, and for statistics of inputs, too.
+    exact, statistics: look for the state that a narrow type would spoil too, and for statistics of inputs.
     """
     finder = _Finder(CallGraph(module), main)
     if not finder.has_backward_pass(module):
@@ -70,6 +80,7 @@ def find_update(module: ir.Module, main: str, *, exact: bool = False) -> UpdateR
     region = finder.region()
     if exact:
         region.exact = finder.exact(region)
+    if statistics:
         region.statistics = finder.statistics(region)
     region.trains = finder.trains
     return region

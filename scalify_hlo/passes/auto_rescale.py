@@ -19,7 +19,7 @@ from scalify_hlo.analysis.few_exponentials import few_exponentials
 from scalify_hlo.analysis.given_differences import given_differences
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
-from scalify_hlo.analysis.update import find_update
+from scalify_hlo.analysis.update import UpdateRegion, find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.selection import SATURATES, argument_shapes
@@ -154,6 +154,11 @@ class AutoRescale(Pass):
         """The values to rescale, each with its place."""
         found: dict[ir.Value, str] = {}
         products, calls = matrix_products(module), CallGraph(module)
+        main = symbol_name(public_function(module))
+        # Of what may all be state there are no differences to look for.
+        tensors = _more_than_returned(calls.body(main)) if "differences" in self.places else []
+        gradients = "gradients" in self.places
+        update = find_update(module, main, statistics=bool(tensors)) if tensors or gradients else UpdateRegion()
         if "logits" in self.places:
             for product in products:
                 if product.is_head and product.kind == "backward":
@@ -168,9 +173,8 @@ class AutoRescale(Pass):
             for product in products:
                 if product.kind == "backward" and product.batched and _is_of_scores(_gradient(product)):
                     found.setdefault(_gradient(product), "scores")
-        if "gradients" in self.places:
-            main = symbol_name(public_function(module))
-            for value in find_update(module, main).gradients:
+        if gradients:
+            for value in update.gradients:
                 found.setdefault(value, "gradients")
         if "products" in self.places:
             bears = {
@@ -189,30 +193,19 @@ class AutoRescale(Pass):
         if "numbers" in self.places:
             for value in few_exponentials(calls, self.compute or "f16"):
                 found.setdefault(value, "numbers")
-        if "differences" in self.places:
-            for value in _differences(module, calls):
+        given = [a for a in tensors if ir.BlockArgument(a).arg_number not in update.learnt]
+        if given and update.tells_inputs:
+            number = FactFinder(calls.called, numbers_only=True).number
+            for value in given_differences(calls, main, given, number):
                 found.setdefault(value, "differences")
         return {value: place for value, place in found.items() if tensor_info(value.type).is_static}
 
 
-def _differences(module: ir.Module, calls: CallGraph) -> list[ir.Value]:
-    """Differences of what a training step is given beside its state."""
-    main = symbol_name(public_function(module))
-    body = calls.body(main)
-    tensors = [i for i, a in enumerate(body.arguments) if tensor_info(a.type).is_float and tensor_info(a.type).rank]
-    returned = collections.Counter(value.type for value in terminator(body).operands)
-    if all(
-        count <= returned[type_]
-        for type_, count in collections.Counter(body.arguments[i].type for i in tensors).items()
-    ):
-        return []  # all of it may be state
-    update = find_update(module, main, exact=True)
-    if not update.trains or not update.state:
-        return []
-    state = (update.parameters | update.moments | update.state.keys()) - update.statistics
-    given = [i for i in tensors if i not in state]
-    number = FactFinder(calls.called, numbers_only=True).number
-    return given_differences(calls, main, [body.arguments[i] for i in given], number) if given else []
+def _more_than_returned(body: ir.Block) -> list[ir.Value]:
+    """The float tensors that a function is given; none of them where as many of each type are returned."""
+    tensors = [a for a in body.arguments if tensor_info(a.type).is_float and tensor_info(a.type).rank]
+    left = collections.Counter(a.type for a in tensors) - collections.Counter(v.type for v in terminator(body).operands)
+    return tensors if left else []
 
 
 def _gradient(product: MatrixProduct) -> ir.Value:

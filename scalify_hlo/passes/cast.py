@@ -123,7 +123,7 @@ class Cast(Pass):
     def _state(self, module: ir.Module, main: ir.Operation) -> UpdateRegion:
         """The optimiser's region, with the arguments that names make parameters or moments."""
         name = symbol_name(main)
-        region = find_update(module, name, exact=True)
+        region = find_update(module, name, exact=True, statistics=True)
         region.weights = set() if region.trains else find_weights(module, name)
         names = argument_names(main)
         arguments = main.regions[0].blocks[0].arguments
@@ -173,7 +173,7 @@ class Cast(Pass):
 def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: PrecisionPolicy) -> None:
     """Set the types of the public function's arguments, body and results."""
     body = main.regions[0].blocks[0]
-    learnt = (state.parameters | state.moments | state.weights | state.state.keys()) - state.statistics
+    learnt, tells_inputs = state.learnt, state.tells_inputs
     stored = _take_stored(main, "arg_attrs", len(body.arguments))
     stored_results = _take_stored(main, "res_attrs", len(terminator(body).operands))
     for i, argument in enumerate(body.arguments):
@@ -185,7 +185,7 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
             argument.set_type(with_element(argument.type, element))
         # One number a row, as targets have.
         is_few = info.rank > 0 and i not in learnt and all(size == 1 for size in info.shape[1:])
-        given = is_few or (state.trains and bool(state.state) and i not in learnt)
+        given = is_few or (tells_inputs and i not in learnt)
         natural = chosen.compute if info.rank and not given else WIDE
         few = info.size if is_few else 0
         retyper.held[argument] = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True, few=few)

@@ -126,20 +126,17 @@ class ExactValues:
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
         return bool(readers) and readers[0] is not None and all(reader is readers[0] for reader in readers)
 
-    def is_stack_of_whole(self, carried: ir.Value, last: ir.Value) -> bool:
-        """Whether a loop, which carries one value and hands on the other, writes what is read whole into it.
+    def is_moved_whole(self, value: ir.Value) -> bool:
+        """Whether a value has the elements, moved, of one that is read whole, as what a loop writes into a stack has.
 
         # d log(x + c) = dx / (x + c): the backward loop divides by what the forward loop has stacked
         """
-        op = defining_op(last)
-        if op is None or op.name != "stablehlo.dynamic_update_slice" or op.operands[0] != carried:
-            return False
-        written = defining_op(op.operands[1])
-        while written is not None and written.name in MOVES and len(written.operands) == 1:
-            if self.read_whole(written.operands[0]):
-                return True
-            written = defining_op(written.operands[0])
-        return self.read_whole(op.operands[1])
+        while not self.read_whole(value):
+            op = defining_op(value)
+            if op is None or op.name not in MOVES or len(op.operands) != 1:
+                return False
+            value = op.operands[0]
+        return True
 
     def note_stacked(self, op: ir.Operation) -> None:
         """What is taken out of a stack is read whole as what was written into it."""

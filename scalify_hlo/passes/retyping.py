@@ -241,7 +241,8 @@ class Retyper(OperationRetyper):
         info = tensor_info(carried.type)
         if self._is_updated(loop, i):
             return self.policy.update
-        if self.exact.is_stack_of_whole(carried, last):
+        written = _stacked(carried, last)
+        if written is not None and self.exact.is_moved_whole(written):
             self.exact.whole_stacks.update((carried, loop.results[i]))
             return WIDE
         if self.exact.is_derived(carried):
@@ -254,8 +255,7 @@ class Retyper(OperationRetyper):
         reader = only_reader(carried)
         if adds is not None and adds.name == "stablehlo.add" and reader is not None and reader == adds:
             return self.policy.accumulation if self.policy.compute != WIDE else WIDE
-        stacks = adds is not None and adds.name == "stablehlo.dynamic_update_slice" and adds.operands[0] == carried
-        few = info.size == max(info.shape[0], 1) or (is_padded(info.shape[-1]) and not stacks)
+        few = info.size == max(info.shape[0], 1) or (written is None and is_padded(info.shape[-1]))
         return WIDE if few else self.policy.compute
 
     def _branches(self, op: ir.Operation) -> None:
@@ -353,6 +353,13 @@ def raise_errors(errors: Sequence[Diagnostic]) -> None:
     """Raises ScalifyError with all of them, if any."""
     if errors:
         raise ScalifyError(errors)
+
+
+def _stacked(carried: ir.Value, last: ir.Value) -> ir.Value | None:
+    """What an iteration writes into a tensor that a loop carries and hands on; None where it does anything else."""
+    op = last.owner.operation if isinstance(last, ir.OpResult) else None
+    writes = op is not None and op.name == "stablehlo.dynamic_update_slice" and op.operands[0] == carried
+    return op.operands[1] if op is not None and writes else None
 
 
 def _is_elementwise_chlo(op: ir.Operation) -> bool:
