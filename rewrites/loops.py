@@ -19,7 +19,7 @@ from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.shapes import to_rank_0
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale, Symbol, Trials, joined
-from scalify_hlo.size.moments import UNIT, Moments
+from scalify_hlo.size.moments import UNIT, UNKNOWN, Moments
 
 from .carried_values import is_far_bound, running_bound
 from .loop_scales import Carried, CarriedScales, Known
@@ -129,7 +129,8 @@ class _Loop(CarriedScales):
                 r.rewriter.define(arguments[i], ScaledValue(arguments[i], symbol))
             for i, entry in enumerate(self.entry):
                 if entry is not None and i not in initial:
-                    r.rewriter.define(arguments[i], dataclasses.replace(entry, data=arguments[i], moments=UNIT))
+                    moments = UNKNOWN if entry.moments.unknown else UNIT
+                    r.rewriter.define(arguments[i], dataclasses.replace(entry, data=arguments[i], moments=moments))
                 if entry is not None:
                     mark = r.rewriter.mark_settled if self.state[i].settles else r.rewriter.mark_carried
                     mark(arguments[i])
@@ -265,6 +266,9 @@ class _Loop(CarriedScales):
 
         # c <- c + t: as a sum over tokens, between that of independent terms, sqrt(N), and that of terms that agree, N
         """
+        end, entry = self.ends[index], self.entry[index]
+        if (end and end.moments.unknown) or (entry and entry.moments.unknown):
+            return UNKNOWN
         if not count or not self.starts_from_zeros(index):
             return UNIT
         if not is_accumulated(self.r.op, index, self.r.rewriter.functions.called):

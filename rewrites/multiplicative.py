@@ -9,7 +9,7 @@ from scalify_hlo.rules.plain import note_product
 from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST_EXPONENT, Scale
-from scalify_hlo.size.moments import Moments, of_constant
+from scalify_hlo.size.moments import UNIT, UNKNOWN, Moments, of_constant
 
 from .bounded_divisors import bounded_quotient, bounded_root, nonzero
 from .free_choices import free_choice
@@ -49,7 +49,7 @@ def multiply(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale * y.scale
     if scale.degree > budget.LARGEST_POWER:
-        return _without_scale(r)
+        return _near_values(r, scale)
     if x.data == y.data and not r.info(0).is_complex:
         # The scales may differ, as in (2 x) x.
         ratio = y.scale / x.scale
@@ -65,9 +65,19 @@ def multiply(r: OpRewrite) -> None:
     return scaled_result(r, scale, moments)
 
 
-def _without_scale(r: OpRewrite) -> None:
-    """Compute a product on values: its scale would leave the range of f32. Their size is then not known."""
-    return on_values(r, Moments(unknown=not r.rewriter.narrow))
+# x^6 = t (x^6 / t), t the number next to 1 from which s^6 is no further than HIGH_POWER_ERROR
+def _near_values(r: OpRewrite, scale: Scale) -> None:
+    """Compute a high power on values, for `scale` may leave the range of f32. Their size is then not known.
+
+    Nor is it in a narrow type, for the power of an estimate is off by the same power of its error: but the values are
+    not to leave the range of the type if the estimate is anywhere near them.
+    """
+    if not r.is_stored_narrow(moved=True) or r.rewriter.paper or scale.shape:
+        return on_values(r, UNIT if r.rewriter.narrow else UNKNOWN)
+    error, emit = budget.HIGH_POWER_ERROR, r.emit
+    furthest = Scale(budget.FURTHEST_HIGH_POWER)
+    nearest = emit.maximum([scale.shifted(-error), emit.minimum([ONE, scale.shifted(error)])])
+    return on_values(r, UNIT, [emit.maximum([ONE / furthest, emit.minimum([furthest, nearest])])])
 
 
 def _keeps_constant(r: OpRewrite, x: ScaledValue, number: float, power: int = 1) -> bool:
@@ -161,7 +171,7 @@ def divide(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     scale = x.scale / y.scale
     if scale.degree > budget.LARGEST_POWER:
-        return _without_scale(r)
+        return _near_values(r, scale)
     moments = r.expected(x, y)
     if r.rewriter.bounded_divisors:
         if bounded_quotient(r, x, y, moments):
@@ -263,6 +273,8 @@ def power(r: OpRewrite) -> None:
     if exponent in (0.5, -0.5):
         # x^0.5 differs from sqrt only at -0 and -inf; the operation stays a power.
         return take_root(r, 2, 1 if exponent > 0 else -1)
+    if exponent is not None and float(exponent).is_integer() and r.rewriter.narrow and not r.scaled(0).indifferent:
+        return _near_values(r, r.scaled(0).scale ** int(exponent))
     return on_values(r)
 
 

@@ -70,6 +70,10 @@ STAND_IN = 7
 STEEP = 4
 # Powers up to this are taken of data and scale; beyond, the value itself is raised in a wide type.
 LARGEST_POWER = 4
+# log2 by which such a value in f16 may be off from what its scales say: its scale is 1 as long as it may be 1.
+HIGH_POWER_ERROR = 6
+# log2 of the largest scale that it takes, and of the inverse of the smallest.
+FURTHEST_HIGH_POWER = 60
 # log2: the scale of a product of many elements is taken to that power as long as f32 holds it.
 LARGEST_PRODUCT = 120
 # A scale that grows with a higher power of the function's scales than this, in a type with the range of f32 ...

@@ -288,6 +288,8 @@ def cases() -> dict[str, list[Case]]:
         "COMPARED_ABOVE": [case(lambda x: jnp.exp(x) * 2.0**20 > a, f8) for a in (2.0**33, 2.0**36)],
         "STEEP": [case(jnp.expm1, h8)],
         "LARGEST_POWER": [case(lambda x: lax.pow(x, jnp.full(8, a, jnp.float32)), f8) for a in (3, 6)],
+        "FURTHEST_HIGH_POWER": [case(lambda x: lax.pow(x, jnp.full(8, 6, jnp.float16)), h8)],
+        "HIGH_POWER_ERROR": [case(lambda x: lax.pow(x, jnp.full(8, 6, jnp.float16)), h8)],
         "LARGEST_PRODUCT": [case(lambda x: jnp.prod(jnp.exp(x) * 1024), f"f32[{n}]") for n in (8, 20)],
         "HIGHEST_POWER": [case(_dots(n), "f32[4,4]") for n in (3, 4, 5)],
         "FURTHEST_EXPONENT": [case(lambda x, y: (x * 2.0**a) * 1.5 + y, f8, f8) for a in (40, 60)],

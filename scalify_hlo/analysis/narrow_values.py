@@ -10,7 +10,7 @@ from scalify_hlo.analysis.calls import CALLS, callee_name, is_used, terminator, 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import MANUAL
-from scalify_hlo.module.traits import Trait, has, of
+from scalify_hlo.module.traits import Trait, has, names, of
 from scalify_hlo.types import TensorInfo, tensor_info
 
 # On operations that no narrow value has to do with, in a module that has some.
@@ -18,15 +18,16 @@ WIDE = "scalify.wide"
 _LOOP, _BRANCHES = "stablehlo.while", ("stablehlo.case", "stablehlo.if")
 _CONSTANTS = ("stablehlo.constant", "stablehlo.iota")
 _EACH_ITS_OWN = ("stablehlo.optimization_barrier",)
+_MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE)
 # Operations that are looked at behind a value.
 _STEPS = 12
 
 
 # r(c * f(x)) for a rounding r: what r loses of c * f(x), it loses of f(x)
-def is_rounded(value: ir.Value) -> bool:
+def is_rounded(value: ir.Value, *, moved: bool = False) -> bool:
     """Whether a value is rounded to a type of less range than f32, itself or behind products and conversions of it.
 
-    Sums are not looked behind: the other term may be larger. Nor are movements and barriers.
+    Sums are not looked behind: the other term may be larger. Nor are barriers, nor, unless `moved`, movements.
     """
     pending, left = [value], _STEPS
     while pending and left:
@@ -37,7 +38,8 @@ def is_rounded(value: ir.Value) -> bool:
                 continue
             if op.name == "stablehlo.convert" and tensor_info(op.results[0].type).is_narrow:
                 return True
-            if has(op.name, Trait.ELEMENTWISE) and of(op.name).degrees is not None:
+            products = has(op.name, Trait.ELEMENTWISE) and of(op.name).degrees is not None
+            if products or (moved and op.name in _MOVES):
                 pending.append(op.results[0])
     return False
 

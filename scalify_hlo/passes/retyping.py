@@ -22,7 +22,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import only_reader, terminator
+from scalify_hlo.analysis.calls import defining_op, only_reader, terminator
+from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.analysis.products import is_padded
 from scalify_hlo.analysis.residuals import residual_values
 from scalify_hlo.analysis.simulations import simulated_values
@@ -242,7 +243,7 @@ class Retyper(OperationRetyper):
         if self._is_updated(loop, i):
             return self.policy.update
         written = _stacked(carried, last)
-        if written is not None and self.exact.is_moved_whole(written):
+        if written is not None and (self.exact.is_moved_whole(written) or _is_path(body, written)):
             self.exact.whole_stacks.update((carried, loop.results[i]))
             return WIDE
         if self.exact.is_derived(carried):
@@ -255,7 +256,7 @@ class Retyper(OperationRetyper):
         reader = only_reader(carried)
         if adds is not None and adds.name == "stablehlo.add" and reader is not None and reader == adds:
             return self.policy.accumulation if self.policy.compute != WIDE else WIDE
-        few = info.size == max(info.shape[0], 1) or (written is None and is_padded(info.shape[-1]))
+        few = info.size == max(info.shape[0], 1) or (written is None and _is_of_few(carried))
         return WIDE if few else self.policy.compute
 
     def _branches(self, op: ir.Operation) -> None:
@@ -360,6 +361,23 @@ def _stacked(carried: ir.Value, last: ir.Value) -> ir.Value | None:
     op = last.owner.operation if isinstance(last, ir.OpResult) else None
     writes = op is not None and op.name == "stablehlo.dynamic_update_slice" and op.operands[0] == carried
     return op.operands[1] if op is not None and writes else None
+
+
+def _is_path(body: ir.Block, written: ir.Value) -> bool:
+    """Whether what an iteration writes into a stack is what it carries on with in f32, rows of few numbers: a path.
+
+    # |p_t| - r: what is measured of a path is a difference, which f16 would round away
+    """
+    while (op := defining_op(written)) is not None and op.name in MOVES and len(op.operands) == 1:
+        written = op.operands[0]
+    carried = zip(terminator(body).operands, body.arguments, strict=True)
+    return any(last == written and last != argument and _is_of_few(argument) for last, argument in carried)
+
+
+def _is_of_few(carried: ir.Value) -> bool:
+    """Whether what a loop carries are rows of few numbers."""
+    shape = tensor_info(carried.type).shape
+    return bool(shape) and is_padded(shape[-1])
 
 
 def _is_elementwise_chlo(op: ir.Operation) -> bool:

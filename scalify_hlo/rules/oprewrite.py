@@ -10,6 +10,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.emit.emitter import At, Emitter
 from scalify_hlo.emit.stamps import BLOCK, BY_LAW, FORM, REASON, RULE, SCALE, VALUE, Reason, Stamped
 from scalify_hlo.module.identity import identity
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.sizing import Operand, expected
@@ -21,6 +22,8 @@ from scalify_hlo.types import TensorInfo, tensor_info
 Create = Callable[..., ir.Value]
 # Operations whose results have a scale that says nothing of their size where that of an operand is not known.
 _PRODUCTS = frozenset({"stablehlo.multiply", "stablehlo.divide", "stablehlo.dot_general"})
+# ... and those that only move what they are given, also into what a loop stacks.
+_MOVED = names(Trait.MOVES | Trait.RESHAPES) | {"stablehlo.dynamic_update_slice"}
 
 
 class UnsupportedError(Exception):
@@ -94,9 +97,11 @@ class OpRewrite:
             found = self._infos[index] = tensor_info(self.op.operands[index].type)
         return found
 
-    def is_stored_narrow(self, index: int = 0) -> bool:
-        """Whether a result has a type of less range than f32, or is rounded to one."""
-        return self.result_info(index).is_narrow or (self.rewriter.narrow and is_rounded(self.value(index)))
+    def is_stored_narrow(self, index: int = 0, *, moved: bool = False) -> bool:
+        """Whether a result has a type of less range than f32, or is rounded to one, perhaps after it was `moved`."""
+        if self.result_info(index).is_narrow:
+            return True
+        return self.rewriter.narrow and is_rounded(self.value(index), moved=moved)
 
     def value(self, index: int = 0) -> ir.Value:
         """Result `index`."""
@@ -165,7 +170,7 @@ class OpRewrite:
         moments = UNIT if self.rewriter.paper else moments
         for operand in self.inputs:
             if operand is not None and operand.moments.unknown and not indifferent:
-                if scale.is_constant:
+                if scale.is_constant or self.name in _MOVED:
                     moments = dataclasses.replace(moments, unknown=True)
                 elif self.name in _PRODUCTS:
                     self.because("range", index=index)

@@ -134,6 +134,8 @@ class Moments:
 
 # Unit scaling: Gaussian, zero mean, unit second moment.
 UNIT = Moments()
+# Of values whose size nothing is known of.
+UNKNOWN = Moments(unknown=True)
 # Integer types that are as narrow as their numbers need.
 _BITS = {"i2": 2, "i4": 4, "i8": 8}
 
