@@ -167,6 +167,11 @@ class ScaleArithmetic(OperationEmitter):
             return self.scale_op(
                 "divide", self.scale_value(power_product(numerators)), self.divisor(power_product(denominators))
             )
+        # s t / u where s t is needed as well, which u may have been chosen by: if both are tiny, s / u is infinite.
+        for symbol in denominators if len(numerators) > 1 else ():
+            factor = Scale(0, ((symbol, 1),))
+            if self.is_emitted(scale * factor):
+                return self.scale_op("divide", self.scale_value(scale * factor), self.divisor(factor))
         # Products and quotients in turns: s^2 may leave the range of f32 where s^2/t does not. In programs of f32
         # scales are sizes of f32 values, and XLA would take one and a half times as long to compile a whole step.
         if len(numerators) > len(denominators):

@@ -89,6 +89,8 @@ class _Widening:
             elif _repeats_sum(op.operands[0]):
                 self.rows[op.results[0]] = op.operands[0]
         elif _is_narrow(source) and target.element == "f32" and op.operands[0] in self.wide:
+            if _is_compared(op.results[0]):
+                return
             op.results[0].replace_all_uses_with(self.wide[op.operands[0]])
             op.erase()
 
@@ -205,6 +207,15 @@ def _is_constant(value: ir.Value) -> bool:
             return False
         value = op.operands[0]
     return False
+
+
+# x == max(x): what is looked for among elements was taken from them as they are rounded
+def _is_compared(value: ir.Value) -> bool:
+    """Whether a value is compared with others that are no constant."""
+    return any(
+        use.owner.operation.name == "stablehlo.compare" and not _is_constant(use.owner.operands[1 - use.operand_number])
+        for use in value.uses
+    )
 
 
 def _from_sum(value: ir.Value) -> bool:
