@@ -136,7 +136,14 @@ class ScaleArithmetic(OperationEmitter):
                 return self.constant(self.scalar, 2.0**scale.exponent)
             return self.constant(self.scalar, 0.0 if scale.exponent < 0 else float("inf"))
         if scale.exponent:
-            product = self.scale_value(Scale(0, scale.factors))
+            rest = Scale(0, scale.factors)
+            if scale.exponent > 0 and rest.least < SMALLEST_EXPONENT <= scale.least:
+                # s^2 2^45 = (s 2^45) s: s may be 2^-65, and s^2 no f32 but 0
+                symbol = next((symbol for symbol, power in scale.factors if power > 0), None)
+                if symbol is not None:
+                    first = Scale(scale.exponent, ((symbol, 1),))
+                    return self.scale_op("multiply", self.scale_value(first), self.scale_value(scale / first))
+            product = self.scale_value(rest)
             # Far exponents in two steps: 2^-200 is no f32, but 2^-100 * (2^-100 * s) may well be.
             rest = max(-_BEYOND, min(_BEYOND, scale.exponent))
             while rest:

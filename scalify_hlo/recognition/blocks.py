@@ -11,7 +11,7 @@ import numpy as np
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.recognition.graph import Graph, Node, shape_of
-from scalify_hlo.recognition.laws import GATED, NORMALISED, Law, probabilities
+from scalify_hlo.recognition.laws import GATED, Law, normalised, probabilities
 from scalify_hlo.recognition.pointwise import POINTS, POINTWISE, evaluate, gelu
 
 # How many operations a gate may be away from its tanh, exponential or error function.
@@ -144,12 +144,13 @@ def _has_logarithm(users: list[Node], graph: Graph) -> bool:
 
 
 def _normalisation(root: Node, graph: Graph) -> Iterable[Block]:
-    # c times an inverse deviation, or divided by a deviation, of mean(c^2) + epsilon; c = x or x - mean(x)
+    # c times an inverse deviation, or divided by a deviation, of mean(c^2) + epsilon; c = x or x - mean(x). Of a
+    # multiple of the mean too: a norm is the root of N times it.
     degree = _degree(root, graph)
     squares = _mean_of_squares(root.operands[0], graph) if degree else None
     if squares is None:
         return
-    argument, count = squares
+    argument, count, share = squares
     if degree < 0:
         pairs: list[tuple[ir.Value | None, ir.Value | None]] = [(root.result, None)]
     else:
@@ -162,7 +163,7 @@ def _normalisation(root: Node, graph: Graph) -> Iterable[Block]:
         for node in graph.users(last):
             other = _other_factor(node, last, graph) if inverse is not None else _dividend(node, last, graph)
             if other is not None and _centred(other, graph) == argument:
-                law = Law("normalisation", NORMALISED)
+                law = Law("normalisation", normalised(share))
                 inner = tuple(dict.fromkeys([last, root.result, root.operands[0], other]))
                 yield Block(law, argument, node.result, inner, count, inverse, deviation)
 
@@ -204,26 +205,30 @@ def _centred(value: ir.Value, graph: Graph) -> ir.Value:
     return graph.bare(value)
 
 
-def _mean_of_squares(value: ir.Value, graph: Graph) -> tuple[ir.Value, int] | None:
-    """(x, N) of mean((x - m)^2) + epsilon over N elements."""
-    value = graph.without_constants(value)
+def _mean_of_squares(value: ir.Value, graph: Graph) -> tuple[ir.Value, int, float] | None:
+    """(x, N, k) of k mean((x - m)^2) + epsilon over N elements; k is N of a sum, as of a norm's."""
+    value, factor = graph.multiple(value)
     node = graph.node(value)
     if node is None:
         return None
     name = node.name.removeprefix("stablehlo.")
     if name in ("add", "maximum"):  # epsilon, or a bound
         fixed = [graph.constant(v) is not None or _is_number(graph.bare(v)) for v in node.operands]
-        return _mean_of_squares(node.operands[fixed.index(False)], graph) if fixed.count(True) == 1 else None
+        if fixed.count(True) != 1:
+            return None
+        inner = _mean_of_squares(node.operands[fixed.index(False)], graph)
+        return inner and (*inner[:2], factor * inner[2])
     if name in ("divide", "select", "subtract"):
         # a number of elements that is computed, NaN where it is 0, mean(x^2) - mean(x)^2
-        return _mean_of_squares(node.operands[int(name == "select")], graph)
+        inner = _mean_of_squares(node.operands[int(name == "select")], graph)
+        return inner and (*inner[:2], 1.0 if name == "divide" else factor * inner[2])
     found_sum = graph.sum_of(value)
     if found_sum is None:
         return None
     square = graph.made_by(found_sum[0], "multiply")
     if found_sum[1] < 2 or square is None or graph.bare(square.operands[0]) != graph.bare(square.operands[1]):
         return None
-    return _centred(square.operands[0], graph), found_sum[1]
+    return _centred(square.operands[0], graph), found_sum[1], factor * found_sum[1]
 
 
 def _is_number(value: ir.Value) -> bool:

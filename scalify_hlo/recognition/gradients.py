@@ -6,8 +6,8 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.recognition.blocks import Block
 from scalify_hlo.recognition.graph import Graph, Node, shape_of
-from scalify_hlo.recognition.laws import NORMALISED, SLOPE, Law, averages, probabilities, rows
-from scalify_hlo.size.moments import Moments
+from scalify_hlo.recognition.laws import SLOPE, Law, averages, probabilities, rows
+from scalify_hlo.size.moments import UNIT, Moments
 
 _POINTWISE = names(
     Trait.ELEMENTWISE | Trait.RESHAPES | Trait.CARRIES, without=Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX
@@ -181,13 +181,13 @@ def _uses(values: dict[ir.Value, Part], cotangent: ir.Value, result: ir.Value, g
 def _law(block: Block, cotangent: ir.Value, part: Part) -> Law:
     name = f"gradient of {block.name}"
     if block.name == "logsumexp" and part.direct:  # log_softmax: c - p sum(c)
-        return Law(name, NORMALISED, (cotangent,))
+        return Law(name, UNIT, (cotangent,))
     if block.exponential:
         centred = block.name == "softmax"
         moments = centred_times(block.count) if centred else Moments(probabilities(block.count).rms)  # p c
         return Law(name, moments, (cotangent,))
     if block.name == "normalisation":
-        moments = averages(block.count) if part.averaged else NORMALISED
+        moments = averages(block.count) if part.averaged else UNIT
         if block.inverse is not None:
             return Law(name, moments, (cotangent, block.inverse))
         if block.deviation is not None:

@@ -95,18 +95,25 @@ class Graph:
 
     def without_constants(self, value: ir.Value) -> ir.Value:
         """The value before multiplications and divisions by constants, conversions, reshapes and broadcasts."""
+        return self.multiple(value)[0]
+
+    def multiple(self, value: ir.Value) -> tuple[ir.Value, float]:
+        """The value before multiplications and divisions by constants, and what they multiply it by."""
+        factor = 1.0
         while True:
             value = self.bare(value)
             node = self.made_by(value, "multiply", "divide")
             if node is None:
-                return value
+                return value, factor
             left, right = node.operands
-            if self.constant(right) is not None:
-                value = left
-            elif self.constant(left) is not None and node.name == "stablehlo.multiply":
-                value = right
+            number = self.constant(right)
+            if number is not None:
+                divides = node.name == "stablehlo.divide"
+                value, factor = left, factor * number if not divides else factor / (number or math.nan)
+            elif node.name == "stablehlo.multiply" and (number := self.constant(left)) is not None:
+                value, factor = right, factor * number
             else:
-                return value
+                return value, factor
 
     def sum_of(self, value: ir.Value) -> tuple[ir.Value, int] | None:
         """(what is summed, number of terms) of a value that is a sum over dimensions of known sizes."""

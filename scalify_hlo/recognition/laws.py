@@ -22,9 +22,6 @@ class Law:
     over: tuple[ir.Value, ...] = ()
 
 
-# E[n] = 0, E[n^2] = 1, whatever x is (paper, appendix C.2)
-NORMALISED = Moments()
-
 # x Phi(x) and x sigmoid(x) of a unit Gaussian: sqrt(E[y^2]), E[y]. Their scale is that of x (paper, appendix C.1).
 GATED = {
     "gelu": Moments(0.652, 0.282),
@@ -32,6 +29,14 @@ GATED = {
 }
 # E[f'(x)^2] of a unit Gaussian: slopes are bounded, so that gradients keep their scale (paper, appendix C.1).
 SLOPE = Moments(0.676)
+
+
+def normalised(multiple: float) -> Moments:
+    """Moments of what is divided by the root of a multiple of its mean square.
+
+    # E[n] = 0, E[n^2] = 1, whatever x is (paper, appendix C.2); x / |x| = n / sqrt(N)
+    """
+    return Moments(1 / math.sqrt(multiple)) if 0 < multiple < math.inf else Moments()
 
 
 def probabilities(count: int) -> Moments:

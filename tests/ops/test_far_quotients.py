@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import scalify_hlo as sc
+from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.emit.scale_emitter import ScaleEmitter
 
 QUOTIENTS: list[tuple[str, Callable[..., jax.Array], list[int], int]] = [
     ("x / a / a / b / b", lambda x, a, b: x / a / a / b / b, [-100, -29, -36], 30),
@@ -27,3 +29,37 @@ def test_a_quotient_is_not_divided_again(
     ]
     result = jax.jit(sc.scalify(quotient))(*arrays)
     np.testing.assert_array_equal(np.float64(result.data) * np.float64(result.scale), np.full(4, 2.0**expected))
+
+
+def test_a_power_times_a_constant_is_no_smaller_on_the_way() -> None:
+    """(s^2) 2^45 would be 0 of s = 2^-65, where denormal numbers are flushed to 0."""
+    with make_context(), ir.Location.unknown() as location:
+        module = ir.Module.parse("func.func @f(%s: tensor<f32>) -> tensor<f32> { return %s : tensor<f32> }")
+        block = module.body.operations[0].regions[0].blocks[0]
+        emitter = ScaleEmitter(block, location, narrow=True)
+        scale = emitter.as_scale(block.arguments[0], positive=True, least=-65)
+        product = emitter.scale_value((scale**2).shifted(45)).owner
+        factors = [operand for operand in product.operands if isinstance(operand, ir.OpResult)]
+        assert product.name == "stablehlo.multiply"
+        assert [factor.owner.operands[0] for factor in factors] == [block.arguments[0]]
+
+
+def _normalised(p: dict[str, jax.Array], x: jax.Array, e: jax.Array) -> jax.Array:
+    """Group norm, scale and shift of an embedding, SiLU, a last kernel of zeros: diffusion's networks begin so."""
+    scale, shift = jnp.split((e @ p["embed"])[:, None], 2, -1)
+    h = x @ p["first"] + p["bias"]
+    z = h.reshape(*h.shape[:-1], 4, -1)
+    variance = jnp.maximum((z**2).mean((1, 3), keepdims=True) - z.mean((1, 3), keepdims=True) ** 2, 0)
+    z = (z - z.mean((1, 3), keepdims=True)) * (jax.lax.rsqrt(variance + 1e-6) * p["gain"].reshape(4, -1))
+    return jnp.mean((jax.nn.silu((z.reshape(h.shape) + p["shift"]) * (1 + scale) + shift) @ p["last"] - x) ** 2)
+
+
+@pytest.mark.parametrize("size", [1.0, 0.25])
+def test_gradients_behind_a_kernel_of_zeros(size: float) -> None:
+    """The quotient of two scales of zeros was infinite on the way, and the gradients of biases NaN."""
+    r = np.random.default_rng(0)
+    x, e, first, embed = (np.float32(r.standard_normal(shape)) for shape in ((8, 64, 4), (8, 32), (4, 16), (32, 32)))
+    p = {"first": size * first / 6, "embed": embed / 6, "gain": np.ones(16, np.float32)}
+    p |= {name: np.zeros(shape, np.float32) for name, shape in (("bias", 16), ("shift", 16), ("last", (16, 4)))}
+    found = jax.jit(sc.scalify(jax.grad(_normalised), precision="fp16"))(*sc.as_scaled_array((p, x, e)))
+    assert all(np.isfinite(np.asarray(value)).all() for value in found.values())
