@@ -217,7 +217,7 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
         return None
     scales = r.emit.expanded(x.scale, floors=False), r.emit.expanded(y.scale, floors=False)
     powers = [power for _, power in (scales[0] / scales[1]).factors]
-    if not powers or _is_unlike(*scales):
+    if not powers or _is_unlike(*scales) or _is_norm(r, x, y):
         return None
     if min(powers) * max(powers) < 0:
         difference = _difference_in_common(*scales)
@@ -226,6 +226,23 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
     low = x if degrees[0] <= degrees[1] else y
     least = 4 if r.is_stored_narrow() else 2 if low.scale.is_constant else 1
     return low if math.gcd(*powers) >= least else None
+
+
+def _is_norm(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> bool:
+    """Whether it is a sum of a square, or what is not negative, and a positive constant: no polynomial that balances.
+
+    # v + 10, the variance of pixels: as large as v, wherever it is
+    """
+    for i, other in ((0, y), (1, x)):
+        number = r.splat(i) if r.inputs[i] is None else None
+        if number is not None and number > 0 and r.name == "stablehlo.add":
+            return other.moments.nonnegative or _is_square(other.scale)
+    return False
+
+
+def _is_square(scale: Scale) -> bool:
+    """Whether it is that of a square, which may have come through a function that hides its sign."""
+    return all(power % 2 == 0 for _, power in scale.factors)
 
 
 def _is_unlike(x: Scale, y: Scale) -> bool:
@@ -367,8 +384,7 @@ def constant_operand(r: OpRewrite, index: int, position: int, number: float) -> 
         r.set_operand(position, other.data)
         return other.scale
     small = 0 < number <= min(budget.GUARD, 2.0 ** (other.scale.exponent - 3))
-    # A square may have come through a function that hides its sign; its scale shows it still.
-    even = all(power % 2 == 0 for _, power in other.scale.factors)
+    even = _is_square(other.scale)
     if not small or not (even or other.moments.nonnegative) or r.info(index).is_narrow or not other.scale.is_scalar:
         return None
     r.on_values = True
