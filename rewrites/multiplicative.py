@@ -70,14 +70,18 @@ def _near_values(r: OpRewrite, scale: Scale) -> None:
     """Compute a high power on values, for `scale` may leave the range of f32. Their size is then not known.
 
     Nor is it in a narrow type, for the power of an estimate is off by the same power of its error: but the values are
-    not to leave the range of the type if the estimate is anywhere near them.
+    not to leave the range of the type if the estimate is anywhere near them. Products of gates, which are estimated
+    too small, are the values: they fit it, however many they are.
     """
     if not r.is_stored_narrow(moved=True) or r.rewriter.paper or scale.shape:
         return on_values(r, UNIT if r.rewriter.narrow else UNKNOWN)
     error, emit = budget.HIGH_POWER_ERROR, r.emit
     furthest = Scale(budget.FURTHEST_HIGH_POWER)
-    nearest = emit.maximum([scale.shifted(-error), emit.minimum([ONE, scale.shifted(error)])])
-    return on_values(r, UNIT, [emit.maximum([ONE / furthest, emit.minimum([furthest, nearest])])])
+    largest = emit.minimum([furthest, scale.shifted(-error)])
+    if any(power > 0 for _, power in scale.factors):
+        return on_values(r, UNIT, [emit.maximum([ONE, largest])])
+    nearest = emit.maximum([ONE / furthest, emit.minimum([ONE, scale.shifted(error)])])
+    return on_values(r, UNIT, [emit.maximum([nearest, largest])])
 
 
 def _keeps_constant(r: OpRewrite, x: ScaledValue, number: float, power: int = 1) -> bool:

@@ -57,10 +57,12 @@ def reciprocal_sixth(x: jax.Array) -> jax.Array:
     return 1 / (x * x * x * x * x * x)
 
 
-@pytest.mark.parametrize("exponent", [-6, 0, 4])
-@pytest.mark.parametrize("function", [fifth, sixth, reciprocal_sixth])
+@pytest.mark.parametrize(
+    ("function", "exponent"),
+    [(f, e) for f in (fifth, sixth, reciprocal_sixth) for e in (0, 4)],
+)
 def test_powers_in_f16(function: Callable[[jax.Array], jax.Array], exponent: int) -> None:
-    """As values they are 0 at 2^-6 and infinite at 2^4."""
+    """As values they are infinite of 2^4; powers of what is small stay values (products of gates)."""
     data = np.float16(np.random.default_rng(2).uniform(0.7, 1.4, 64))
     x = scalify_hlo.ScaledArray(data, np.float32(2.0**exponent))
     expected = function(np.float64(data) * 2.0**exponent)

@@ -455,15 +455,26 @@ func.func public @power_seventh(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
 
 // CHECK-LABEL: func.func public @power_seventh_f16(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf16> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf16> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<7.000000e+00> : tensor<3x4xf16>
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[V1]] : tensor<3x4xf32>
-// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.power %[[V2]], %[[V3]] : tensor<3x4xf32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.convert %[[V4]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: return %[[V5]], %[[VCST]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[VCST:[A-Za-z_0-9]+]] = stablehlo.constant dense<1.562500e-02> : tensor<f32>
+// CHECK: %[[VCST_0:[A-Za-z_0-9]+]] = stablehlo.constant dense<6.400000e+01> : tensor<f32>
+// CHECK: %[[VCST_1:[A-Za-z_0-9]+]] = stablehlo.constant dense<7.37869762E+19> : tensor<f32>
+// CHECK: %[[VCST_2:[A-Za-z_0-9]+]] = stablehlo.constant dense<7.000000e+00> : tensor<3x4xf16>
+// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V1:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V1]], %[[V1]] : tensor<f32>
+// CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[VARG1]] : tensor<f32>
+// CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.minimum %[[VCST_1]], %[[V3]] : tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[V4]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[VARG1]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V6]], %[[V7]] : tensor<3x4xf32>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_2]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.power %[[V8]], %[[V9]] : tensor<3x4xf32>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V5]], %[[VCST]] : tensor<f32>
+// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V11]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.divide %[[V10]], %[[V12]] : tensor<3x4xf32>
+// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.convert %[[V13]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: return %[[V14]], %[[V11]] : tensor<3x4xf16>, tensor<f32>
 func.func public @power_seventh_f16(%0: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %1 = stablehlo.constant dense<7.0> : tensor<3x4xf16>
     %r = "stablehlo.power"(%0, %1) : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)

@@ -53,19 +53,18 @@ func.func public @map(%0: tensor<3x4xf32>, %1: tensor<3x4xf32>) -> (tensor<3x4xf
 // CHECK: %[[V2:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V0]], %[[V1]] : tensor<3x4xf32>
 // CHECK: %[[V3:[A-Za-z_0-9]+]] = stablehlo.multiply %[[VARG1]], %[[VARG3]] : tensor<f32>
 // CHECK: %[[V4:[A-Za-z_0-9]+]] = stablehlo.maximum %[[VCST_0]], %[[V3]] : tensor<f32>
-// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[VARG1]], %[[V4]] : tensor<f32>
-// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V5]], %[[VARG3]] : tensor<f32>
-// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V6]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V7]] : tensor<3x4xf32>
-// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.convert %[[V8]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_1]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
-// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[V4]] : tensor<f32>
-// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V11]], %[[VCST_0]] : tensor<f32>
-// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V12]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
-// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V10]], %[[V13]] : tensor<3x4xf32>
-// CHECK: %[[V15:[A-Za-z_0-9]+]] = stablehlo.convert %[[V14]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
-// CHECK: %[[V16:[A-Za-z_0-9]+]] = stablehlo.add %[[V9]], %[[V15]] : tensor<3x4xf16>
-// CHECK: return %[[V16]], %[[V4]] : tensor<3x4xf16>, tensor<f32>
+// CHECK: %[[V5:[A-Za-z_0-9]+]] = stablehlo.divide %[[V3]], %[[V4]] : tensor<f32>
+// CHECK: %[[V6:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V5]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V7:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V2]], %[[V6]] : tensor<3x4xf32>
+// CHECK: %[[V8:[A-Za-z_0-9]+]] = stablehlo.convert %[[V7]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V9:[A-Za-z_0-9]+]] = stablehlo.convert %[[VCST_1]] : (tensor<3x4xf16>) -> tensor<3x4xf32>
+// CHECK: %[[V10:[A-Za-z_0-9]+]] = stablehlo.divide %[[VCST]], %[[V4]] : tensor<f32>
+// CHECK: %[[V11:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V10]], %[[VCST_0]] : tensor<f32>
+// CHECK: %[[V12:[A-Za-z_0-9]+]] = stablehlo.broadcast_in_dim %[[V11]], dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+// CHECK: %[[V13:[A-Za-z_0-9]+]] = stablehlo.multiply %[[V9]], %[[V12]] : tensor<3x4xf32>
+// CHECK: %[[V14:[A-Za-z_0-9]+]] = stablehlo.convert %[[V13]] : (tensor<3x4xf32>) -> tensor<3x4xf16>
+// CHECK: %[[V15:[A-Za-z_0-9]+]] = stablehlo.add %[[V8]], %[[V14]] : tensor<3x4xf16>
+// CHECK: return %[[V15]], %[[V4]] : tensor<3x4xf16>, tensor<f32>
 func.func public @map_f16(%0: tensor<3x4xf16>, %1: tensor<3x4xf16>) -> (tensor<3x4xf16>) {
     %r = "stablehlo.map"(%0, %1) ({ ^bb0(%a: tensor<f16>, %b: tensor<f16>): %c = stablehlo.multiply %a, %b : tensor<f16> %h = stablehlo.constant dense<0.5> : tensor<f16> %d = stablehlo.add %c, %h : tensor<f16> stablehlo.return %d : tensor<f16> }) {dimensions = array<i64: 0, 1>} : (tensor<3x4xf16>, tensor<3x4xf16>) -> (tensor<3x4xf16>)
     return %r : tensor<3x4xf16>
