@@ -217,7 +217,7 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
         return None
     scales = r.emit.expanded(x.scale, floors=False), r.emit.expanded(y.scale, floors=False)
     powers = [power for _, power in (scales[0] / scales[1]).factors]
-    if not powers or _is_unlike(*scales) or _is_norm(r, x, y):
+    if not powers or _is_unlike(*scales):
         return None
     if min(powers) * max(powers) < 0:
         difference = _difference_in_common(*scales)
@@ -225,7 +225,9 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
     degrees = [sum(abs(p) for _, p in scale.factors) for scale in scales]
     low = x if degrees[0] <= degrees[1] else y
     least = 4 if r.is_stored_narrow() else 2 if low.scale.is_constant else 1
-    return low if math.gcd(*powers) >= least else None
+    if math.gcd(*powers) < least or (low.scale.is_constant and _is_norm(r, x, y)):
+        return None
+    return low
 
 
 def _is_norm(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> bool:

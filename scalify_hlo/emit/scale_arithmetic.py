@@ -137,7 +137,7 @@ class ScaleArithmetic(OperationEmitter):
             return self.constant(self.scalar, 0.0 if scale.exponent < 0 else float("inf"))
         if scale.exponent:
             rest = Scale(0, scale.factors)
-            if scale.exponent > 0 and rest.least < SMALLEST_EXPONENT <= scale.least:
+            if self.narrow and scale.exponent > 0 and rest.least < SMALLEST_EXPONENT <= scale.least:
                 # s^2 2^45 = (s 2^45) s: s may be 2^-65, and s^2 no f32 but 0
                 symbol = next((symbol for symbol, power in scale.factors if power > 0), None)
                 if symbol is not None:

@@ -247,7 +247,7 @@ def _gated(seed: Node, graph: Graph) -> list[Block]:
         node = pending.pop(0)
         if node.name == "stablehlo.multiply":
             for operand in node.operands:
-                x = graph.without_constants(operand)
+                x = graph.multiple(operand)[0]
                 block = _as_gated(node, x, graph) if x in before else None
                 if block is not None:
                     return [block]

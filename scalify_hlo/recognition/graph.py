@@ -93,12 +93,9 @@ class Graph:
         node = self._without_shapes(value)[1]
         return node if node is not None and node.name.removeprefix("stablehlo.") in names else None
 
-    def without_constants(self, value: ir.Value) -> ir.Value:
-        """The value before multiplications and divisions by constants, conversions, reshapes and broadcasts."""
-        return self.multiple(value)[0]
-
     def multiple(self, value: ir.Value) -> tuple[ir.Value, float]:
-        """The value before multiplications and divisions by constants, and what they multiply it by."""
+        """The value before multiplications and divisions by constants, conversions, reshapes and broadcasts, and what
+        the constants multiply it by."""
         factor = 1.0
         while True:
             value = self.bare(value)
