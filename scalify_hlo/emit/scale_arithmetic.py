@@ -136,14 +136,14 @@ class ScaleArithmetic(OperationEmitter):
                 return self.constant(self.scalar, 2.0**scale.exponent)
             return self.constant(self.scalar, 0.0 if scale.exponent < 0 else float("inf"))
         if scale.exponent:
-            rest = Scale(0, scale.factors)
-            if self.narrow and scale.exponent > 0 and rest.least < SMALLEST_EXPONENT <= scale.least:
+            powers = Scale(0, scale.factors)
+            if self.narrow and scale.exponent > 0 and powers.least < SMALLEST_EXPONENT <= scale.least:
                 # s^2 2^45 = (s 2^45) s: s may be 2^-65, and s^2 no f32 but 0
                 symbol = next((symbol for symbol, power in scale.factors if power > 0), None)
                 if symbol is not None:
                     first = Scale(scale.exponent, ((symbol, 1),))
                     return self.scale_op("multiply", self.scale_value(first), self.scale_value(scale / first))
-            product = self.scale_value(rest)
+            product = self.scale_value(powers)
             # Far exponents in two steps: 2^-200 is no f32, but 2^-100 * (2^-100 * s) may well be.
             rest = max(-_BEYOND, min(_BEYOND, scale.exponent))
             while rest:
@@ -164,7 +164,7 @@ class ScaleArithmetic(OperationEmitter):
         bounded = self._bounded_quotient(scale)
         if bounded is not None:
             return self.scale_op("multiply", self.scale_value(bounded), self.scale_value(scale / bounded))
-        known = None if self.narrow else self._from_emitted(scale)
+        known = None if self.narrow and (len(numerators) < 2 or not denominators) else self._from_emitted(scale)
         if known is not None:
             return known
         if not denominators:
@@ -174,11 +174,6 @@ class ScaleArithmetic(OperationEmitter):
             return self.scale_op(
                 "divide", self.scale_value(power_product(numerators)), self.divisor(power_product(denominators))
             )
-        # s t / u where s t is needed as well, which u may have been chosen by: if both are tiny, s / u is infinite.
-        for symbol in denominators if len(numerators) > 1 else ():
-            factor = Scale(0, ((symbol, 1),))
-            if self.is_emitted(scale * factor):
-                return self.scale_op("divide", self.scale_value(scale * factor), self.divisor(factor))
         # Products and quotients in turns: s^2 may leave the range of f32 where s^2/t does not. In programs of f32
         # scales are sizes of f32 values, and XLA would take one and a half times as long to compile a whole step.
         if len(numerators) > len(denominators):
@@ -188,7 +183,14 @@ class ScaleArithmetic(OperationEmitter):
         rest = power_product(numerators) / power_product(denominators[:-1])
         if len(numerators) < len(denominators):  # XLA makes x/a/a/b/b of x, a and b one quotient, by a a b b
             return self.scale_op("multiply", self.scale_value(rest), self.scale_value(last**-1))
-        return self.scale_op("divide", self.scale_value(rest), self.divisor(last))
+        return self._divided(rest, last)
+
+    def _divided(self, scale: Scale, factor: Scale) -> ir.Value:
+        """scale / factor; times the inverse where the scale is a quotient already: x/a/b is one by a b to XLA."""
+        value = self.scale_value(scale)
+        if self.narrow and isinstance(value, ir.OpResult) and value.owner.name == "stablehlo.divide":
+            return self.scale_op("multiply", value, self.scale_value(factor**-1))
+        return self.scale_op("divide", value, self.divisor(factor))
 
     def _bounded_quotient(self, scale: Scale) -> Scale | None:
         """A part of a scale that is no larger than a power of two: a quotient by a maximum of what it divides.
@@ -214,17 +216,23 @@ class ScaleArithmetic(OperationEmitter):
         """A product or quotient of three factors or more from one of one factor less that exists; None if none does.
 
         # s t u / v = (s t / v) u: one operation instead of two, and XLA does not repeat what s t / v is computed from
+
+        Beside types of narrow range only of a product that exists and is divided, (s t) / u, where u may have been
+        chosen by it: if both are tiny, s / u is infinite.
         """
         if sum(abs(power) for _, power in scale.factors) < 3:
             return None
         for symbol, power in scale.factors:
+            if self.narrow and power > 0:
+                continue
             factor = Scale(0, ((symbol, 1),))
             rest = scale / factor if power > 0 else scale * factor
             if self.is_emitted(rest):
-                value = self.scale_value(rest)
                 if power > 0:
-                    return self.scale_op("multiply", value, self.scale_value(factor))
-                return self.scale_op("divide", value, self.divisor(factor))
+                    return self.scale_op("multiply", self.scale_value(rest), self.scale_value(factor))
+                return self._divided(rest, factor)
+        if self.narrow:
+            return None
         product = Scale(0, tuple((symbol, power) for symbol, power in scale.factors if power > 0))
         for symbol, _ in product.factors if product.factors != scale.factors else ():
             factor = Scale(0, ((symbol, 1),))

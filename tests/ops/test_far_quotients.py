@@ -31,6 +31,19 @@ def test_a_quotient_is_not_divided_again(
     np.testing.assert_array_equal(np.float64(result.data) * np.float64(result.scale), np.full(4, 2.0**expected))
 
 
+def test_a_quotient_that_is_a_result_too_is_not_divided_again() -> None:
+    def quotients(x: jax.Array, y: jax.Array, a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        return x * y, x * y / a, x * y / a / b
+
+    arrays = [
+        sc.ScaledArray(jnp.ones(4, jnp.float16), jnp.asarray(2.0**exponent, jnp.float32))
+        for exponent in (-50, -50, -75, -75)
+    ]
+    results = jax.jit(sc.scalify(quotients))(*arrays)
+    values = [np.float64(each.data[0]) * np.float64(each.scale) for each in results]
+    assert values == [2.0**-100, 2.0**-25, 2.0**50]
+
+
 def test_a_power_times_a_constant_is_no_smaller_on_the_way() -> None:
     """(s^2) 2^45 would be 0 of s = 2^-65, where denormal numbers are flushed to 0."""
     with make_context(), ir.Location.unknown() as location:
