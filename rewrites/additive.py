@@ -225,21 +225,18 @@ def lower_degree(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ScaledValue | 
     degrees = [sum(abs(p) for _, p in scale.factors) for scale in scales]
     low = x if degrees[0] <= degrees[1] else y
     least = 4 if r.is_stored_narrow() else 2 if low.scale.is_constant else 1
-    if math.gcd(*powers) < least or (low.scale.is_constant and _is_norm(r, x, y)):
+    if math.gcd(*powers) < least or (low.scale.is_constant and _is_norm(r, int(low is y), x if low is y else y)):
         return None
     return low
 
 
-def _is_norm(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> bool:
-    """Whether it is a sum of a square, or what is not negative, and a positive constant: no polynomial that balances.
+def _is_norm(r: OpRewrite, index: int, other: ScaledValue) -> bool:
+    """Whether it adds a positive constant, operand `index`, to a square, or to what is not negative.
 
-    # v + 10, the variance of pixels: as large as v, wherever it is
+    # v + 10, the variance of pixels: as large as v, wherever it is; no polynomial, whose terms balance
     """
-    for i, other in ((0, y), (1, x)):
-        number = r.splat(i) if r.inputs[i] is None else None
-        if number is not None and number > 0 and r.name == "stablehlo.add":
-            return other.moments.nonnegative or _is_square(other.scale)
-    return False
+    number = r.splat(index) if r.inputs[index] is None and r.name == "stablehlo.add" else None
+    return number is not None and number > 0 and (other.moments.nonnegative or _is_square(other.scale))
 
 
 def _is_square(scale: Scale) -> bool:

@@ -76,12 +76,11 @@ def _near_values(r: OpRewrite, scale: Scale) -> None:
     if not r.is_stored_narrow(moved=True) or r.rewriter.paper or scale.shape:
         return on_values(r, UNIT if r.rewriter.narrow else UNKNOWN)
     error, emit = budget.HIGH_POWER_ERROR, r.emit
-    furthest = Scale(budget.FURTHEST_HIGH_POWER)
-    largest = emit.minimum([furthest, scale.shifted(-error)])
+    largest = emit.minimum([Scale(budget.FURTHEST_HIGH_POWER), scale.shifted(-error)])
     if any(power > 0 for _, power in scale.factors):
         return on_values(r, UNIT, [emit.maximum([ONE, largest])])
-    nearest = emit.maximum([ONE / furthest, emit.minimum([ONE, scale.shifted(error)])])
-    return on_values(r, UNIT, [emit.maximum([nearest, largest])])
+    smallest = emit.maximum([Scale(-budget.FURTHEST_HIGH_POWER), emit.minimum([ONE, scale.shifted(error)])])
+    return on_values(r, UNIT, [emit.maximum([smallest, largest])])
 
 
 def _keeps_constant(r: OpRewrite, x: ScaledValue, number: float, power: int = 1) -> bool:

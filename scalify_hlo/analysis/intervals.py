@@ -6,7 +6,7 @@ every interval.
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import enters_unchanged
@@ -134,6 +134,17 @@ def vanishing_differences(divisor: ir.Value) -> list[ir.Value]:
 def _is_negative(value: ir.Value) -> bool:
     negated = not isinstance(value.owner, ir.Block) and value.owner.operation.name == "stablehlo.negate"
     return negated or interval(value)[1] <= 0
+
+
+def before_moves(value: ir.Value) -> Iterator[ir.Value]:
+    """A value, and those whose elements it has, moved, one after the other."""
+    yield value
+    while not isinstance(value.owner, ir.Block):
+        owner = value.owner.operation
+        if owner.name not in MOVES or len(owner.operands) != 1:
+            return
+        value = owner.operands[0]
+        yield value
 
 
 def _added(value: ir.Value, steps: int = _STEPS) -> float:

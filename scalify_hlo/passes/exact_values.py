@@ -7,7 +7,7 @@ optimiser's values alone.
 from collections.abc import Mapping
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
-from scalify_hlo.analysis.intervals import MOVES, divided_by, guarded_divisor, interval, vanishing_differences
+from scalify_hlo.analysis.intervals import before_moves, divided_by, guarded_divisor, interval, vanishing_differences
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
 from scalify_hlo.module.traits import is_linear_algebra
@@ -131,12 +131,7 @@ class ExactValues:
 
         # d log(x + c) = dx / (x + c): the backward loop divides by what the forward loop has stacked
         """
-        while not self.read_whole(value):
-            op = defining_op(value)
-            if op is None or op.name not in MOVES or len(op.operands) != 1:
-                return False
-            value = op.operands[0]
-        return True
+        return any(self.read_whole(each) for each in before_moves(value))
 
     def note_stacked(self, op: ir.Operation) -> None:
         """What is taken out of a stack is read whole as what was written into it."""

@@ -22,8 +22,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import defining_op, only_reader, terminator
-from scalify_hlo.analysis.intervals import MOVES
+from scalify_hlo.analysis.calls import only_reader, terminator
+from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.products import is_padded
 from scalify_hlo.analysis.residuals import residual_values
 from scalify_hlo.analysis.simulations import simulated_values
@@ -256,7 +256,7 @@ class Retyper(OperationRetyper):
         reader = only_reader(carried)
         if adds is not None and adds.name == "stablehlo.add" and reader is not None and reader == adds:
             return self.policy.accumulation if self.policy.compute != WIDE else WIDE
-        few = info.size == max(info.shape[0], 1) or (written is None and _is_of_few(carried))
+        few = info.size == max(info.shape[0], 1) or (written is None and _has_short_rows(carried))
         return WIDE if few else self.policy.compute
 
     def _branches(self, op: ir.Operation) -> None:
@@ -368,13 +368,12 @@ def _is_path(body: ir.Block, written: ir.Value) -> bool:
 
     # |p_t| - r: what is measured of a path is a difference, which f16 would round away
     """
-    while (op := defining_op(written)) is not None and op.name in MOVES and len(op.operands) == 1:
-        written = op.operands[0]
+    *_, moved = before_moves(written)
     carried = zip(terminator(body).operands, body.arguments, strict=True)
-    return any(last == written and last != argument and _is_of_few(argument) for last, argument in carried)
+    return any(last == moved and last != argument and _has_short_rows(argument) for last, argument in carried)
 
 
-def _is_of_few(carried: ir.Value) -> bool:
+def _has_short_rows(carried: ir.Value) -> bool:
     """Whether what a loop carries are rows of few numbers."""
     shape = tensor_info(carried.type).shape
     return bool(shape) and is_padded(shape[-1])

@@ -150,7 +150,7 @@ def _normalisation(root: Node, graph: Graph) -> Iterable[Block]:
     squares = _mean_of_squares(root.operands[0], graph) if degree else None
     if squares is None:
         return
-    argument, count, share = squares
+    argument, count, multiple = squares
     if degree < 0:
         pairs: list[tuple[ir.Value | None, ir.Value | None]] = [(root.result, None)]
     else:
@@ -163,7 +163,7 @@ def _normalisation(root: Node, graph: Graph) -> Iterable[Block]:
         for node in graph.users(last):
             other = _other_factor(node, last, graph) if inverse is not None else _dividend(node, last, graph)
             if other is not None and _centred(other, graph) == argument:
-                law = Law("normalisation", normalised(share))
+                law = Law("normalisation", normalised(multiple))
                 inner = tuple(dict.fromkeys([last, root.result, root.operands[0], other]))
                 yield Block(law, argument, node.result, inner, count, inverse, deviation)
 
@@ -212,15 +212,17 @@ def _mean_of_squares(value: ir.Value, graph: Graph) -> tuple[ir.Value, int, floa
     if node is None:
         return None
     name = node.name.removeprefix("stablehlo.")
+    index = None
     if name in ("add", "maximum"):  # epsilon, or a bound
         fixed = [graph.constant(v) is not None or _is_number(graph.bare(v)) for v in node.operands]
         if fixed.count(True) != 1:
             return None
-        inner = _mean_of_squares(node.operands[fixed.index(False)], graph)
-        return inner and (*inner[:2], factor * inner[2])
-    if name in ("divide", "select", "subtract"):
+        index = fixed.index(False)
+    elif name in ("divide", "select", "subtract"):
         # a number of elements that is computed, NaN where it is 0, mean(x^2) - mean(x)^2
-        inner = _mean_of_squares(node.operands[int(name == "select")], graph)
+        index = int(name == "select")
+    if index is not None:
+        inner = _mean_of_squares(node.operands[index], graph)
         return inner and (*inner[:2], 1.0 if name == "divide" else factor * inner[2])
     found_sum = graph.sum_of(value)
     if found_sum is None:

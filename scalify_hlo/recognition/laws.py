@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.size.moments import Moments
+from scalify_hlo.size.moments import UNIT, Moments
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ def normalised(multiple: float) -> Moments:
 
     # E[n] = 0, E[n^2] = 1, whatever x is (paper, appendix C.2); x / |x| = n / sqrt(N)
     """
-    return Moments(1 / math.sqrt(multiple)) if 0 < multiple < math.inf else Moments()
+    return Moments(1 / math.sqrt(multiple)) if 0 < multiple < math.inf else UNIT
 
 
 def probabilities(count: int) -> Moments:
