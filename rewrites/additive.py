@@ -234,9 +234,13 @@ def _is_norm(r: OpRewrite, index: int, other: ScaledValue) -> bool:
     """Whether it adds a positive constant, operand `index`, to a square, or to what is not negative.
 
     # v + 10, the variance of pixels: as large as v, wherever it is; no polynomial, whose terms balance
+
+    Of other degrees it is one: # 1 + t, 1 + t (1 + t), ... of t = 1/x^2
     """
     number = r.splat(index) if r.inputs[index] is None and r.name == "stablehlo.add" else None
-    return number is not None and number > 0 and (other.moments.nonnegative or _is_square(other.scale))
+    if number is None or number <= 0 or not all(0 < power <= 2 for _, power in other.scale.factors):
+        return False
+    return other.moments.nonnegative or _is_square(other.scale)
 
 
 def _is_square(scale: Scale) -> bool:
