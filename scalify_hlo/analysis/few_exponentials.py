@@ -1,30 +1,92 @@
-"""Exponentials of a few numbers that tensors are multiplied by: rates and temperatures that are learned as logarithms.
+"""Exponentials of any size that are measured: those of a few numbers that tensors are multiplied by (rates and
+temperatures that are learned as logarithms), and what products of matrices read of others.
 
 # exp(s x) = exp(x)^s: how large an exponential is does not follow from the scale of what it is taken of
 
 One of few numbers is measured for next to nothing, and as a factor its error goes into all that it enters: into the
-gradients of n inner steps at a learned rate as its n-th power.
+gradients of n inner steps at a learned rate as its n-th power. Of others f32 holds the size until a product of matrices
+reads a narrower type: d exp(z) = exp(z) dz, rounded with a scale 2^20 too small, is the largest number.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, walk
+from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.traits import Trait, has, names
 from scalify_hlo.types import tensor_info
 
+_EXPONENTIALS = ("stablehlo.exponential", "stablehlo.power")
+_MOVED = names(Trait.MOVES | Trait.ASSEMBLES)
+_LOGARITHMS = ("stablehlo.log", "stablehlo.log_plus_one")
 
-def few_exponentials(calls: CallGraph, element: str) -> Iterator[ir.Value]:
-    """Results of exponentials of few numbers that have no bound in a type and are spread to more elements."""
+
+def unbounded_exponentials(calls: CallGraph, element: str) -> list[ir.Value]:
+    """Exponentials of tensors that have no bound in a type."""
     known = Exponentials(calls)
-    for function in calls.functions.values():
-        for op in walk(function):
-            if op.name == "stablehlo.exponential" and known.may_leave(op, element):
-                info = tensor_info(op.results[0].type)
-                if info.is_static and info.size <= budget.FEW_NUMBERS and _is_spread(op.results[0], info.size):
-                    yield op.results[0]
+    return [
+        op.results[0]
+        for function in calls.functions.values()
+        for op in walk(function)
+        if op.name in _EXPONENTIALS and tensor_info(op.results[0].type).rank and known.may_leave(op, element)
+    ]
+
+
+def few_exponentials(exponentials: Iterable[ir.Value]) -> Iterator[ir.Value]:
+    """Those of exponentials without a bound that are few numbers and are spread to more elements."""
+    for value in exponentials:
+        info = tensor_info(value.type)
+        few = info.is_static and info.size <= budget.FEW_NUMBERS and value.owner.name == "stablehlo.exponential"
+        if few and _is_spread(value, info.size):
+            yield value
+
+
+def contracted_exponentials(calls: CallGraph, main: str, exponentials: Iterable[ir.Value]) -> list[ir.Value]:
+    """Those of exponentials without a bound of which products of matrices read, outside of loops.
+
+    They read what is computed of such exponentials elementwise, but for what is bounded.
+    """
+    found = dict[ir.Value, None]()
+    sources = {value: frozenset([value]) for value in exponentials}
+    if not sources:
+        return []
+
+    def hand_on(values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
+        for value, place in zip(values, places, strict=True):
+            if value in sources:
+                sources[place] = sources[value]
+
+    # One entry a function: what is left of it, and the call. Lists, for iterators of the bindings begin anew.
+    pending: list[tuple[Iterator[ir.OpView], ir.Block, ir.Operation | None]] = []
+    pending.append((iter(list(calls.body(main).operations)), calls.body(main), None))
+    while pending:
+        operations, block, call = pending[-1]
+        for each in operations:
+            op = each.operation
+            body = calls.callee_body(op) if op.name == "func.call" else None
+            if body is not None:
+                hand_on(op.operands, body.arguments)
+                pending.append((iter(list(body.operations)), body, op))
+                break
+            read = frozenset[ir.Value]().union(*(sources.get(value, ()) for value in op.operands))
+            if has(op.name, Trait.CONTRACTS):
+                found.update(dict.fromkeys(read))
+            elif read and _hands_on(op) and op.results[0] not in sources:
+                sources[op.results[0]] = read
+        else:
+            pending.pop()
+            if call is not None:
+                hand_on(terminator(block).operands, call.results)
+    return list(found)
+
+
+def _hands_on(op: ir.Operation) -> bool:
+    """Whether a result is as large as an operand is."""
+    computes = has(op.name, Trait.ELEMENTWISE) and not has(op.name, Trait.BOUNDED) and op.name not in _LOGARITHMS
+    moves = op.name in _MOVED and not has(op.name, Trait.COLLECTIVE)
+    return len(op.results) == 1 and (computes or moves) and tensor_info(op.results[0].type).is_float
 
 
 def _is_spread(value: ir.Value, count: int) -> bool:

@@ -23,7 +23,7 @@ from scalify_hlo.module.preserved import once
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.state import find_pairs
-from scalify_hlo.size.stored_state import cancelling, slow_averages
+from scalify_hlo.size.stored_state import averages_to_keep, cancelling
 from scalify_hlo.types import tensor_info
 
 # Each element of the result depends on the same element of the operands (and on scalars).
@@ -42,6 +42,7 @@ class UpdateRegion:
     state: index of a public function's argument -> index of the result that is its new value.
     parameters, moments: the two kinds of state, by argument index.
     gradients: what flows into the region from the backward pass, tensors of rank 1 and more.
+    multiplied: of the backward pass what enters as a factor of a product alone, as of R G with a root R of a statistic.
     trains: whether the module has a backward pass at all.
     weights: of a module that has none, the arguments that are contracted with activations.
     exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it.
@@ -53,6 +54,7 @@ class UpdateRegion:
     parameters: set[int] = dataclasses.field(default_factory=set[int])
     moments: set[int] = dataclasses.field(default_factory=set[int])
     gradients: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
+    multiplied: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
     trains: bool = True
     weights: set[int] = dataclasses.field(default_factory=set[int])
     exact: set[int] = dataclasses.field(default_factory=set[int])
@@ -135,6 +137,7 @@ class _Finder:
         arguments = {self.body.arguments[index] for index in region.state}
         results = [self.results[result] for result in region.state.values()]
         region.gradients = self._collect(results, region.values, arguments)
+        region.multiplied = self._behind_products(region)
         if region.state:  # a step size that is told by products of gradients, for the next step
             numbers = [value for value in self.results if _is_scalar(value)]
             self._collect(numbers, region.values, arguments | set(region.gradients))
@@ -150,7 +153,7 @@ class _Finder:
         body = [op.operation for op in self.body.operations if self._is_outside(op.operation)]
         pairs = {self.body.arguments[index]: self.results[result] for index, result in region.state.items()}
         returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
-        exact = cancelling(self.forms, arguments | returned, body) | slow_averages(self.forms, pairs)
+        exact = cancelling(self.forms, arguments | returned, body) | averages_to_keep(self.forms, pairs)
         return {index for index in region.state if self.body.arguments[index] in exact}
 
     def statistics(self, region: UpdateRegion) -> set[int]:
@@ -302,6 +305,26 @@ class _Finder:
             return [op.operands[index], terminator(op.regions[1].blocks[0]).operands[index]]
         return list(op.operands) if op.name == "stablehlo.constant" or self._is_outside(op) else None
 
+    def _behind_products(self, region: UpdateRegion) -> set[ir.Value]:
+        """What operations outside of the model, on the way to the region, read of the backward pass; by names."""
+        found, seen = set[ir.Value](), {*region.values, *(self.body.arguments[index] for index in region.state)}
+        pending = [value for value in region.gradients if self._is_of_product(value)]
+        while pending:
+            value = pending.pop()
+            if value not in seen:
+                seen.add(value)
+                sources = self._all_sources(value)
+                if sources is not None:
+                    pending += sources
+                elif (op := defining_op(value)) is not None and self._is_backward(op):
+                    found.add(value)
+        return found
+
+    def _is_of_product(self, value: ir.Value) -> bool:
+        """Whether names tell that a value is computed outside of the model."""
+        op = defining_op(value)
+        return op is not None and self.trains_by_name and self._is_outside(op)
+
     # --- region -----------------------------------------------------------------------------------------------
 
     def _collect(self, results: list[ir.Value], values: set[ir.Value], arguments: set[ir.Value]) -> list[ir.Value]:
@@ -366,6 +389,9 @@ class _Finder:
         index = ir.OpResult(value).result_number
         body = self.calls.callee_body(op)
         if body is not None:
+            marked = defining_op(_before_marker(value)) if op.name == "stablehlo.composite" else None
+            if marked is not None and marked.name in ELEMENTWISE and self._is_outside(marked):
+                return list(marked.results)  # the optimiser's, as what it marks
             return [terminator(body).operands[index]] if callee_name(op) and op.name == "func.call" else None
         if op.name == "stablehlo.while":
             return self._sources_of_loop(op, index)

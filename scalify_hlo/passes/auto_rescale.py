@@ -11,11 +11,11 @@ import collections
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
-from scalify_hlo.analysis.few_exponentials import few_exponentials
+from scalify_hlo.analysis.few_exponentials import contracted_exponentials, few_exponentials, unbounded_exponentials
 from scalify_hlo.analysis.given_differences import given_differences
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
@@ -39,10 +39,13 @@ from scalify_hlo.passes.samples import sample_of_rows
 from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
-Place = Literal["branches", "scores", "logits", "gradients", "products", "joined", "numbers", "differences"]
-_PLACES = ("branches", "scores", "logits", "gradients", "products", "joined", "numbers", "differences")
+Place = Literal[
+    "branches", "scores", "logits", "gradients",
+    "products", "joined", "numbers", "differences", "exponentials",
+]  # fmt: skip
+_PLACES = get_args(Place)
 # Of the program's values, not of gradients.
-_OF_VALUES = ("products", "joined", "numbers", "differences")
+OF_VALUES = ("products", "joined", "numbers", "differences", "exponentials")
 # Places of which the largest magnitude is measured, whatever the statistic.
 _BY_LARGEST = ("powers", "numbers")
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
@@ -55,6 +58,7 @@ _DESCRIPTIONS = {
     "joined": "taken out of tensors that are joined, which have one scale",
     "numbers": "exponential of a few numbers that tensors are multiplied by",
     "differences": "difference of elements of a tensor that the program is given",
+    "exponentials": "exponential of any size, of which a product reads",
     "powers": "value of which high powers enter products",
     "products": "operand of a product, whose size is a product of more estimates than f16 bears",
 }
@@ -82,7 +86,7 @@ class AutoRescale(Pass):
     # its largest magnitude, which no power of it then exceeds: normalised models have neither. And what is taken out
     # of a vector that unlike tensors are joined to: its scale is that of the largest of them. And exponentials of few
     # numbers, and differences of elements of what a training step is given beside its state, whose sizes do not follow
-    # from those of what they are taken of.
+    # from those of what they are taken of; and exponentials that may be of any size, where products read of them.
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16, of gradients), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
@@ -103,7 +107,7 @@ class AutoRescale(Pass):
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             unshare(module)
             found = self._find(module)
-            gradients = [place for place in self.places if place not in _OF_VALUES]
+            gradients = [place for place in self.places if place not in OF_VALUES]
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))
@@ -190,9 +194,12 @@ class AutoRescale(Pass):
         if "joined" in self.places:
             for value in taken_apart(calls):
                 found.setdefault(value, "joined")
-        if "numbers" in self.places:
-            for value in few_exponentials(calls, self.compute or "f16"):
+        if not {"numbers", "exponentials"}.isdisjoint(self.places):
+            unbounded = unbounded_exponentials(calls, self.compute or "f16")
+            for value in few_exponentials(unbounded) if "numbers" in self.places else ():
                 found.setdefault(value, "numbers")
+            for value in contracted_exponentials(calls, main, unbounded) if "exponentials" in self.places else ():
+                found.setdefault(value, "exponentials")
         given = [a for a in tensors if ir.BlockArgument(a).arg_number not in update.learnt]
         if given and update.tells_inputs:
             number = FactFinder(calls.called, numbers_only=True).number

@@ -7,6 +7,7 @@ because scales are chosen by the types of what they scale.
 import dataclasses
 from typing import ClassVar
 
+from scalify_hlo.analysis.asked_precision import products_in_f32
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import UpdateRegion, find_update
@@ -87,7 +88,8 @@ class Cast(Pass):
             calls = CallGraph(module)
             state = self._state(module, main)
             chosen = self._for_weights(chosen, state)
-            retyper = Retyper(calls, chosen, state, self._kept(calls))
+            asking = products_in_f32(calls)
+            retyper = Retyper(calls, chosen, state, self._kept(calls) | asking, asking)
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
             retyper.erase_carried()
@@ -191,7 +193,7 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
         retyper.held[argument] = Held(argument, natural, element, from_model=info.rank > 0, in_memory=True, few=few)
     returned = {before_carriers(value) for value in terminator(body).operands}
     own = (a for i, a in enumerate(body.arguments) if i in state.moments or a in returned)
-    retyper.exact.state.update(own, state.gradients)
+    retyper.exact.state.update(own, state.gradients, state.multiplied)
     last = retyper.block(body)
     elements = {result: _state_type(i, state, chosen) for i, result in state.state.items()}
     elements |= {i: element for i, element in stored_results.items() if i in elements or element != WIDE}

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.intervals import before_moves, divided_by, guarded_divisor, interval, vanishing_differences
+from scalify_hlo.analysis.residuals import Slice
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
 from scalify_hlo.module.traits import is_linear_algebra
@@ -201,6 +202,11 @@ class ExactValues:
         # State behind a sharding constraint is state.
         return value in self.update and not isinstance(before_carriers(value), ir.BlockArgument)
 
+    def are_own(self, values: list[ir.Value]) -> bool:
+        """Whether all of some values are state or computed by the optimiser, one at least the latter."""
+        derived = [self.is_derived(value) for value in values]
+        return any(derived) and all(known or value in self.state for known, value in zip(derived, values, strict=True))
+
     def note_derived(self, op: ir.Operation, held: Mapping[ir.Value, Held]) -> bool:
         """Note whether an operation is the optimiser's, though none on the way from state to state elementwise.
 
@@ -226,6 +232,22 @@ class ExactValues:
             self.state.update(op.results)
         return derives or own
 
+    def starts_derived(self, loop: ir.Operation, held: Mapping[ir.Value, Held]) -> list[int]:
+        """What a loop carries from a constant on and computes of the optimiser's own alone.
+
+        # X_0 = I, X <- X Q(M), M of a statistic of gradients: an inverse root; v_0 = 1, v <- A v / |A v|: its norm
+        """
+        body = loop.regions[1].blocks[0]
+        found = list[int]()
+        for i, (start, last) in enumerate(zip(loop.operands, terminator(body).operands, strict=True)):
+            argument = body.arguments[i]
+            if start in held and not held[start].from_model and last != argument:
+                entering = _entering(Slice(self.calls, loop).behind([argument]), loop, held)
+                own = [value for value in entering if value in self.state or self.is_derived(value)]
+                if own and len(own) == len(entering):
+                    found.append(i)
+        return found
+
     def hand_on(self, values: list[ir.Value], places: list[ir.Value]) -> None:
         """Note that places (arguments of a function or of a loop's body, results) have values, one each."""
         for value, place in zip(values, places, strict=True):
@@ -239,6 +261,19 @@ class ExactValues:
                 self.of_any_size.add(place)
             if value in self.whole_stacks:
                 self.whole_stacks.add(place)
+
+
+def _entering(own: set[ir.Value], loop: ir.Operation, held: Mapping[ir.Value, Held]) -> set[ir.Value]:
+    """What depends on arguments and enters some values of a loop from outside of it."""
+    body, found = loop.regions[1].blocks[0], set[ir.Value]()
+    for value in own:
+        op = defining_op(value)
+        for each in [value] if op is None else op.operands:
+            if isinstance(each, ir.BlockArgument) and each.owner == body:
+                found.add(loop.operands[each.arg_number])
+            elif each not in own:
+                found.add(each)
+    return {value for value in found if value in held and held[value].from_model}
 
 
 def _is_singular(op: ir.Operation) -> bool:

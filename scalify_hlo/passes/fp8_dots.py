@@ -232,7 +232,10 @@ class FP8Dots(Pass):
         if "algorithm" in product.op.attributes:
             return "it asks for a dot algorithm"
         if KEPT in product.op.attributes:
-            return "kept by scalify-cast: the optimiser's, named by keep, a transform, or of an index or an angle"
+            return (
+                "kept by scalify-cast: the optimiser's, named by keep, a transform, of an index or an angle, or asking "
+                "for more precision than others"
+            )
         if not _named(product, self.include) or _named(product, self.exclude):
             return "excluded by name"
         if product.is_embedding and not self.embedding:

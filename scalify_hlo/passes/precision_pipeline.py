@@ -7,7 +7,7 @@ from scalify_hlo.aot.targets import target
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.passes.auto_rescale import AutoRescale
+from scalify_hlo.passes.auto_rescale import OF_VALUES, AutoRescale
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.block_dots import BlockDots
 from scalify_hlo.passes.cast import Cast
@@ -67,7 +67,7 @@ def passes_around_scalify(precision: Precision, *, pinned: bool = False) -> tupl
     """
     chosen = parse_precision(precision)
     compute = "f16" if chosen.compute == "f16" else ""
-    places = (*chosen.rescaling, *(("products", "joined", "numbers", "differences") if compute else ()))
+    places = (*chosen.rescaling, *(OF_VALUES if compute else ()))
     rescale = (AutoRescale(places=places, compute=compute),) if places else ()
     kinds, every = chosen.measured_state
     state = (StateRescale(kinds=kinds, every=every),) if kinds else ()

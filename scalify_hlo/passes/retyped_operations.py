@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from scalify_hlo import budget
+from scalify_hlo.analysis.asked_precision import ALGORITHM
 from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.layer_gradients import of_layers
@@ -22,13 +23,24 @@ from scalify_hlo.types import tensor_info
 
 
 class OperationRetyper:
-    """Chooses the types of operations without bodies. `keep` tells operations that stay in f32."""
+    """Chooses the types of operations without bodies.
 
-    def __init__(self, calls: CallGraph, policy: PrecisionPolicy, update: UpdateRegion, keep: set[ir.Value]):
+    `keep` tells operations that stay in f32, `asking` those of them that are products which ask for it.
+    """
+
+    def __init__(
+        self,
+        calls: CallGraph,
+        policy: PrecisionPolicy,
+        update: UpdateRegion,
+        keep: set[ir.Value],
+        asking: set[ir.Value] | None = None,
+    ):
         self.calls = calls
         self.policy = policy
         self.update = update
         self.keep = keep
+        self.asking = asking or set[ir.Value]()
         self.held: dict[ir.Value, Held] = {}
         self.errors: list[Diagnostic] = []
         self._gradients = set(update.gradients)
@@ -218,6 +230,9 @@ class OperationRetyper:
             return self._set(op, self.policy.update, self.policy.update, operands)
         for i, held in operands.items():
             op.operands[i] = held.read(WIDE if small else compute)
+        if ALGORITHM in op.attributes and not small and compute != WIDE:
+            del op.attributes[ALGORITHM]  # of f32 operands, in bf16, say: no reason to compute in FP8
+            op.attributes[kinds.KEPT] = ir.UnitAttr.get()
         result = op.results[0]
         element = wide if compute != WIDE and not small else WIDE
         result.set_type(with_element(result.type, element))

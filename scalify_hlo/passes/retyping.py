@@ -4,7 +4,7 @@ One walk in program order. Operations on elements are computed in f32. Their res
 where they depend on values stored so and lie in memory (`scalify_hlo.analysis.memory`), and where a product reads them.
 These stay in f32 there too:
 - numbers of a row: results of products that give at most 4 a row, arguments that have one, and what is computed of
-  them one by one, which are a loss's terms; what a loop carries in rows of at most 4;
+  them one by one, which are a loss's terms; what a loop carries in rows of at most 4 or stacks of one a row;
 - what a training step is given beside its state, and what is computed of that alone;
 - scalars, and statistics: sums over at least 8 elements and what is computed of them alone (means, variances,
   norms, log-sum-exp), which are small;
@@ -13,6 +13,7 @@ These stay in f32 there too:
 - what a loop carries and computes of itself alone, as the positions of a simulation;
 - what a loop's residual is computed of inside of it, where the loop ends when that is below a tolerance;
 - values by which an index is chosen (argmin, top_k, argsort), whose differences count however small;
+- products that ask for f32 where others do not, and what a loop carries from one of them to the next;
 - values in which constants that stand for minus infinity are mixed (attention masks such as -1e9), up to the
   exponential that ends them: a narrow type cannot hold both these and the rest of the tensor;
 - the optimiser's arithmetic, in the policy's `update` type.
@@ -22,6 +23,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
+from scalify_hlo.analysis.asked_precision import carried_in_f32
 from scalify_hlo.analysis.calls import only_reader, terminator
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.products import is_padded
@@ -199,10 +201,14 @@ class Retyper(OperationRetyper):
         same = [i for i, v in enumerate(terminator(body).operands) if v == body.arguments[i]]
         handed = {*derived, *same}
         self.exact.hand_on([op.operands[i] for i in handed], [body.arguments[i] for i in handed])
+        begun = self.exact.starts_derived(op, self.held)
+        self.exact.derived.update(body.arguments[i] for i in begun)
+        derived += begun
         self.exact.note_whole(body)
         if self.policy.compute != WIDE:
             self.keep.update(residual_values(self.calls, op, budget.TOLERANCE * epsilon(self.policy.compute)))
             self.keep.update(simulated_values(self.calls, op, self._is_from_model))
+            self.keep.update(carried_in_f32(self.calls, op, self.asking))
         extremes = becomes_extreme(self.calls, op, self.held)
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
@@ -243,7 +249,9 @@ class Retyper(OperationRetyper):
         if self._is_updated(loop, i):
             return self.policy.update
         written = _stacked(carried, last)
-        if written is not None and (self.exact.is_moved_whole(written) or _is_path(body, written)):
+        if written is not None and (
+            self.exact.is_moved_whole(written) or _is_path(body, written) or _is_a_number_a_row(written)
+        ):
             self.exact.whole_stacks.update((carried, loop.results[i]))
             return WIDE
         if self.exact.is_derived(carried):
@@ -265,6 +273,8 @@ class Retyper(OperationRetyper):
             held = [self.held[end.operands[i]] for end in ends if end.operands[i] in self.held]
             if not held:
                 continue
+            if self.exact.are_own([end.operands[i] for end in ends]):
+                self.exact.derived.add(result)
             extreme = any(each.extreme for each in held)
             whole = self.exact.read_whole(result)
             natural = self._natural(held) if tensor_info(result.type).rank else WIDE
@@ -371,6 +381,13 @@ def _is_path(body: ir.Block, written: ir.Value) -> bool:
     *_, moved = before_moves(written)
     carried = zip(terminator(body).operands, body.arguments, strict=True)
     return any(last == moved and last != argument and _has_short_rows(argument) for last, argument in carried)
+
+
+def _is_a_number_a_row(written: ir.Value) -> bool:
+    """Whether what an iteration writes into a stack has one number for each of more rows."""
+    *_, moved = before_moves(written)
+    info = tensor_info(moved.type)
+    return info.rank > 0 and info.size == info.shape[0] > 1
 
 
 def _has_short_rows(carried: ir.Value) -> bool:

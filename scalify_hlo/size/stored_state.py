@@ -11,13 +11,19 @@ and a difference from it as wrong as the gradient itself.
 
 An average of gradients is moved by what they vary by, which is about their size; one of the weights has to follow what
 comes near it.
+
+# C <- b C + (1 - b) G G^T: no eigenvalue of C is below 0, and those of C + E are by up to |E|
+
+What roots or inverses of it are computed by diverges of the first. Rounding in f16 makes |E| 2^-11 of the largest.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import defining_op
+from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.traits import Trait, has
 from scalify_hlo.size.affine import AffineForms, Form
 from scalify_hlo.size.coefficients import ONE, ZERO, Polynomial, is_choice
 from scalify_hlo.size.state import adds_up_to_1
@@ -47,16 +53,42 @@ def cancelling(forms: AffineForms, state: set[ir.Value], operations: Iterable[ir
     return found
 
 
-def slow_averages(forms: AffineForms, pairs: Mapping[ir.Value, ir.Value]) -> set[ir.Value]:
-    """The state of which a step leaves so much that in a narrow type it would leave all.
+def averages_to_keep(forms: AffineForms, pairs: Mapping[ir.Value, ir.Value]) -> set[ir.Value]:
+    """The state of which a step leaves so much that in a narrow type it would leave all, and that which is a sum of
+    products of matrices with their own transposes, as statistics of gradients are.
 
     pairs: arguments of one function -> the results that are their next values.
     """
-    return {state for state, result in pairs.items() if _is_slow(_form(forms, result), state, pairs.keys())}
+    found = set[ir.Value]()
+    for state, result in pairs.items():
+        form = _form(forms, result)
+        if state in form and (_is_slow(form, state, pairs.keys()) or any(_is_gram(forms, source) for source in form)):
+            found.add(state)
+    return found
+
+
+def _is_gram(forms: AffineForms, value: ir.Value) -> bool:
+    """Whether a value, moved, is a multiple of the product of a matrix with its own transpose."""
+    op = defining_op(_of_multiple(forms, value))
+    if op is None or not has(op.name, Trait.CONTRACTS) or len(op.operands) != 2:
+        return False
+    x, y = (_of_multiple(forms, operand) for operand in op.operands)
+    return x == y
+
+
+def _of_multiple(forms: AffineForms, value: ir.Value) -> ir.Value:
+    """What a value is a multiple of, moved."""
+    while True:
+        *_, moved = before_moves(value)
+        form = forms.of(moved)
+        source = next(iter(form)) if len(form) == 1 else moved
+        if source in (value, moved):
+            return moved
+        value = source
 
 
 def _is_slow(form: Form, state: ir.Value, known: Iterable[ir.Value]) -> bool:
-    if state not in form or len(form) < 2:
+    if len(form) < 2:
         return False
     forgets = ONE + form[state].times(-1)
     others = [form[each] for each in known if each in form and each != state]

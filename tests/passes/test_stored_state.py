@@ -77,12 +77,28 @@ def _now_and_then(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
     return {"w": w, "m": jnp.where(t % 5 == 0, 0.5 * (w + state["m"]), state["m"]), "t": t}, loss
 
 
+def _statistic(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    """Of products of gradients with themselves, as Shampoo and SOAP keep them: not indefinite by rounding."""
+    loss, g = _gradient(state, x)
+    return {"w": state["w"] - 0.1 * g, "m": 0.95 * state["m"] + (0.05 * g) @ g.T}, loss
+
+
+def _product(state: _Tree, x: jax.Array) -> tuple[_Tree, jax.Array]:
+    """Momentum of a gradient: a product, but of two matrices."""
+    loss, g = _gradient(state, x)
+    m = 0.95 * state["m"] + 0.05 * jnp.square(x @ state["w"]).T @ (x[:, :8] * loss)
+    return {"w": state["w"] - 0.1 * g, "m": m}, loss
+
+
 def _state(step: Any, *, start: float = 0.0) -> _Tree:
     w = np.random.default_rng(0).standard_normal((16, 8)).astype(np.float32)
     names = {
         _distance: ("start",), _decayed: ("m",), _fast_average: ("m",), _slow_average: ("m",),
         _scheduled_average: ("m", "t"), _now_and_then: ("m", "t"),
     }.get(step, ("m", "v"))  # fmt: skip
+    sizes = {_statistic: (16, 16), _product: (8, 8)}
+    if step in sizes:
+        return {"w": w, "m": np.zeros(sizes[step], np.float32)}
     given = {"m": start * w, "v": np.zeros_like(w), "start": w.copy(), "t": np.float32(0)}
     return {"w": w} | {name: given[name] for name in names}
 
@@ -99,6 +115,8 @@ def _state(step: Any, *, start: float = 0.0) -> _Tree:
         (_slow_average, {"m"}),
         (_scheduled_average, {"m"}),
         (_now_and_then, set[str]()),
+        (_statistic, {"m"}),
+        (_product, set[str]()),
     ],
 )
 def test_state_that_rounding_would_spoil_is_stored_in_f32(step: Any, wide: set[str]) -> None:
