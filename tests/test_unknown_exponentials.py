@@ -1,4 +1,4 @@
-"""Exponentials of what is learnt are of any size: what products read of them is measured, and what loops stack is f32."""
+"""Exponentials of what is learnt are of any size: what products read of them is measured; loops stack them in f32."""
 
 from collections.abc import Callable
 from typing import Any
