@@ -14,7 +14,7 @@ from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.sizing import Operand
 from scalify_hlo.rules.values import ScaledValue
-from scalify_hlo.scale import Scale, floor
+from scalify_hlo.scale import ONE, Scale, floor
 from scalify_hlo.size.moments import UNIT, Moments
 from scalify_hlo.size.state import StateSum, new_states
 from scalify_hlo.types import tensor_info
@@ -41,6 +41,10 @@ def add(r: OpRewrite) -> None:
         if scale is not None:
             r.because("constant")
             return finish_combined(r, scale, r.scaled(1 - i).moments)
+    if r.op.results[0] in r.rewriter.range_reductions:
+        r.because("range")
+        bring_together(r, (0, 1), (x, y), ONE)
+        return finish_combined(r, ONE)
     if r.rewriter.settled and _settled_sum(r, (x, y)):
         return None
     known = r.rewriter.state_sums.get(r.value())

@@ -5,6 +5,10 @@
 Programs write it to keep squares and exponentials of a narrow type in range (`jnp.hypot` from jax 0.12 on, scaled
 norms). What comes out has the size that the constants of the comparison give it, whatever the scale of x: one scale for
 both multiples would push the one or the other out of the range that the program has just brought it into.
+
+# 0 <= x - floor(x) < 1
+
+So it is with how far a place is from a point of a grid, which interpolation multiplies by, however large the grid is.
 """
 
 from collections.abc import Sequence
@@ -16,6 +20,7 @@ from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
 # f(s x) = s f(x) for s > 0: the size of the result is that of an operand.
 _KEEPS_SIZE = ("abs", "negate", "maximum", "minimum", "convert", "broadcast_in_dim", "reshape")
+_ROUND = frozenset(f"stablehlo.{name}" for name in ("floor", "ceil", "round_nearest_afz", "round_nearest_even"))
 # How many operations lie between the tensor and the comparison at most: |x|, |y| and their maximum, converted.
 _STEPS = 16
 
@@ -23,11 +28,19 @@ _Multiples = tuple[ir.Value, float, float]
 
 
 def find_range_reductions(operations: Sequence[ir.Operation]) -> set[ir.Value]:
-    """The results of the selects among original operations that take multiples of one tensor by its size.
+    """The results of the selects among original operations that take multiples of one tensor by its size, and of the
+    differences of a tensor from itself rounded to integers.
 
     The multiples are so far apart that the squares of both use half of the type's range.
     """
-    return {op.results[0] for op in operations if op.name == "stablehlo.select" and _reduces_range(op)}
+    return {
+        op.results[0] for op in operations if (reduces := _REDUCES.get(op.name)) is not None and reduces(op)
+    }  # fmt: skip
+
+
+def _is_fraction(difference: ir.Operation) -> bool:
+    x, y = (unconverted(operand) for operand in difference.operands)
+    return isinstance(y, ir.OpResult) and y.owner.name in _ROUND and unconverted(y.owner.operands[0]) == x
 
 
 def _reduces_range(select: ir.Operation) -> bool:
@@ -36,6 +49,9 @@ def _reduces_range(select: ir.Operation) -> bool:
         return False
     source, least, most = _multiples(select.results[0])
     return least > 0 and (most / least) ** 4 >= _span(info) and _compares_size(select.operands[0], source)
+
+
+_REDUCES = {"stablehlo.select": _reduces_range, "stablehlo.subtract": _is_fraction}
 
 
 def _narrowest(value: ir.Value) -> TensorInfo:
