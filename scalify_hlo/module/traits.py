@@ -27,6 +27,7 @@ class Trait(enum.Flag):
     CONTRACTS: sums of products of two operands.
     SPECIAL: a nonlinear function of the value, which no power of a scale comes out of.
     BOUNDED: the result is bounded whatever the operand.
+    INTEGERS: the operand rounded to integers.
     NONNEGATIVE: no element of the result is negative whatever the operand.
     PREDICATE: the result is no float.
     BITWISE: on integers and booleans.
@@ -53,6 +54,7 @@ class Trait(enum.Flag):
     CONTRACTS = enum.auto()
     SPECIAL = enum.auto()
     BOUNDED = enum.auto()
+    INTEGERS = enum.auto()
     NONNEGATIVE = enum.auto()
     PREDICATE = enum.auto()
     BITWISE = enum.auto()
@@ -127,11 +129,12 @@ def _rows() -> dict[str, Traits]:
     row("atan2 chlo.broadcast_atan2", each | t.SPECIAL | t.BOUNDED)
     row("chlo.acosh", each | t.SPECIAL | t.NONNEGATIVE)
     row(
-        "exponential_minus_one log log_plus_one tan floor ceil round_nearest_afz round_nearest_even chlo.asinh "
+        "exponential_minus_one log log_plus_one tan chlo.asinh "
         "chlo.atanh chlo.digamma chlo.erf_inv chlo.lgamma chlo.polygamma chlo.broadcast_polygamma chlo.sinh chlo.tan "
         "chlo.zeta chlo.broadcast_zeta chlo._asin_acos_kernel",
         each | t.SPECIAL,
     )
+    row("floor ceil round_nearest_afz round_nearest_even", each | t.SPECIAL | t.INTEGERS)
     row("chlo.next_after chlo.broadcast_next_after", each | t.SPECIAL | t.BOUND_TO_TYPE)
     # The value, rounded, bounded to a device or kept in order.
     row("convert reduce_precision", each | t.CARRIES, _FIRST, (1,))

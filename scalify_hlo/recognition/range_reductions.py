@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
+from scalify_hlo.module.traits import Trait, has
 from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
 # f(s x) = s f(x) for s > 0: the size of the result is that of an operand.
 _KEEPS_SIZE = ("abs", "negate", "maximum", "minimum", "convert", "broadcast_in_dim", "reshape")
-_ROUND = frozenset(f"stablehlo.{name}" for name in ("floor", "ceil", "round_nearest_afz", "round_nearest_even"))
 # How many operations lie between the tensor and the comparison at most: |x|, |y| and their maximum, converted.
 _STEPS = 16
 
@@ -40,7 +40,7 @@ def find_range_reductions(operations: Sequence[ir.Operation]) -> set[ir.Value]:
 
 def _is_fraction(difference: ir.Operation) -> bool:
     x, y = (unconverted(operand) for operand in difference.operands)
-    return isinstance(y, ir.OpResult) and y.owner.name in _ROUND and unconverted(y.owner.operands[0]) == x
+    return isinstance(y, ir.OpResult) and has(y.owner.name, Trait.INTEGERS) and unconverted(y.owner.operands[0]) == x
 
 
 def _reduces_range(select: ir.Operation) -> bool:
