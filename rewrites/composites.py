@@ -80,11 +80,6 @@ def set_scaling(r: OpRewrite) -> None:
 def get_data_and_scale(r: OpRewrite) -> None:
     x = r.inputs[-1]
     if x is None:
-        plain, one = r.operand(len(r.inputs) - 1), r.op.results[1]
-        _leave_out_factor(one)
-        r.op.results[0].replace_all_uses_with(r.emit.op("convert", plain.type, plain))
-        one.replace_all_uses_with(r.emit.splat(one, 1.0))
-        r.erase()
         return
     if not tensor_info(r.op.results[1].type).shape:
         x = to_rank_0(r.rewriter, x)

@@ -24,13 +24,13 @@ _LOGARITHMS = ("stablehlo.log", "stablehlo.log_plus_one")
 
 
 def unbounded_exponentials(calls: CallGraph, element: str) -> list[ir.Value]:
-    """Exponentials of tensors that have no bound in a type."""
+    """Exponentials that have no bound in a type."""
     known = Exponentials(calls)
     return [
         op.results[0]
         for function in calls.functions.values()
         for op in walk(function)
-        if op.name in _EXPONENTIALS and tensor_info(op.results[0].type).rank and known.may_leave(op, element)
+        if op.name in _EXPONENTIALS and known.may_leave(op, element)
     ]
 
 
@@ -44,12 +44,12 @@ def few_exponentials(exponentials: Iterable[ir.Value]) -> Iterator[ir.Value]:
 
 
 def contracted_exponentials(calls: CallGraph, main: str, exponentials: Iterable[ir.Value]) -> list[ir.Value]:
-    """Those of exponentials without a bound of which products of matrices read, outside of loops.
+    """Those tensors of exponentials without a bound of which products of matrices read, outside of loops.
 
     They read what is computed of such exponentials elementwise, but for what is bounded.
     """
     found = dict[ir.Value, None]()
-    sources = {value: frozenset([value]) for value in exponentials}
+    sources = {value: frozenset([value]) for value in exponentials if tensor_info(value.type).rank}
     if not sources:
         return []
 

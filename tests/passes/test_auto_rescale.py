@@ -21,7 +21,7 @@ from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes import samples
-from scalify_hlo.passes.auto_rescale import AutoRescale
+from scalify_hlo.passes.auto_rescale import OF_VALUES, AutoRescale
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify
 from scalify_hlo.rewrite import rewrite_module, scalify_in_place
@@ -215,9 +215,9 @@ func.func private @identity(%x: tensor<4x4xf16>, %s: tensor<f32>) -> tensor<4x4x
 
 def test_the_presets_leave_it() -> None:
     before, _ = passes_around_scalify("fp8")
-    assert before[1] == AutoRescale(places=("logits", "products", "joined", "numbers", "differences"), compute="f16")
+    assert before[1] == AutoRescale(places=("logits", *OF_VALUES), compute="f16")
     before, _ = passes_around_scalify("fp16")
-    assert before[1] == AutoRescale(places=("products", "joined", "numbers", "differences"), compute="f16")
+    assert before[1] == AutoRescale(places=OF_VALUES, compute="f16")
     before, _ = passes_around_scalify("bf16 rescaling=branches")
     assert before[1] == AutoRescale(places=("branches",))
 

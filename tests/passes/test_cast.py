@@ -12,7 +12,7 @@ from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.inputs import draw_inputs
 from scalify_hlo.execution.signature import Signature, entry_signature
-from scalify_hlo.passes.auto_rescale import AutoRescale
+from scalify_hlo.passes.auto_rescale import OF_VALUES, AutoRescale
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.normal_form import NormalForm
@@ -313,7 +313,7 @@ def test_a_precision_stands_for_passes_around_scalify() -> None:
     assert passes_around_scalify("fp16") == (
         (
             NormalForm(),
-            AutoRescale(places=("products", "joined", "numbers", "differences"), compute="f16"),
+            AutoRescale(places=OF_VALUES, compute="f16"),
             StateRescale(kinds=("parameters",)),
             Cast(precision="fp16"),
         ),
@@ -322,7 +322,7 @@ def test_a_precision_stands_for_passes_around_scalify() -> None:
     before, after = passes_around_scalify("fp8-fp16-state")
     assert before == (
         NormalForm(),
-        AutoRescale(places=("logits", "gradients", "products", "joined", "numbers", "differences"), compute="f16"),
+        AutoRescale(places=("logits", "gradients", *OF_VALUES), compute="f16"),
         StateRescale(),
         Cast(precision="fp8-fp16-state"),
     )
