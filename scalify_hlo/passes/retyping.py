@@ -250,7 +250,7 @@ class Retyper(OperationRetyper):
             return self.policy.update
         written = _stacked(carried, last)
         if written is not None and (
-            self.exact.is_moved_whole(written) or _is_path(body, written) or _is_a_number_a_row(written)
+            self.exact.is_moved_whole(written) or _is_path(body, written) or _is_a_number_a_row(body, written)
         ):
             self.exact.whole_stacks.update((carried, loop.results[i]))
             return WIDE
@@ -383,11 +383,17 @@ def _is_path(body: ir.Block, written: ir.Value) -> bool:
     return any(last == moved and last != argument and _has_short_rows(argument) for last, argument in carried)
 
 
-def _is_a_number_a_row(written: ir.Value) -> bool:
-    """Whether what an iteration writes into a stack has one number for each of more rows."""
+def _is_a_number_a_row(body: ir.Block, written: ir.Value) -> bool:
+    """Whether what an iteration writes into a stack has one number for each of more rows, as what it carries on has.
+
+    # 1 / v^2 of variances v, which each iteration carries in f32: its gradient is of what they were
+    """
     *_, moved = before_moves(written)
-    info = tensor_info(moved.type)
-    return info.rank > 0 and info.size == info.shape[0] > 1
+    shape = tensor_info(moved.type).shape
+    if len(shape) != 1 or shape[0] < 2:
+        return False
+    carried = zip(terminator(body).operands, body.arguments, strict=True)
+    return any(last != argument and tensor_info(argument.type).shape == shape for last, argument in carried)
 
 
 def _has_short_rows(carried: ir.Value) -> bool:
