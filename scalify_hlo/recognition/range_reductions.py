@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
-from scalify_hlo.module.traits import Trait, has
+from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
 # f(s x) = s f(x) for s > 0: the size of the result is that of an operand.
 _KEEPS_SIZE = ("abs", "negate", "maximum", "minimum", "convert", "broadcast_in_dim", "reshape")
+_ROUNDS = names(Trait.INTEGERS)
 # How many operations lie between the tensor and the comparison at most: |x|, |y| and their maximum, converted.
 _STEPS = 16
 
@@ -39,8 +40,11 @@ def find_range_reductions(operations: Sequence[ir.Operation]) -> set[ir.Value]:
 
 
 def _is_fraction(difference: ir.Operation) -> bool:
-    x, y = (unconverted(operand) for operand in difference.operands)
-    return isinstance(y, ir.OpResult) and has(y.owner.name, Trait.INTEGERS) and unconverted(y.owner.operands[0]) == x
+    x, y = difference.operands
+    rounding = unconverted(y)
+    if not isinstance(rounding, ir.OpResult) or rounding.owner.name not in _ROUNDS:
+        return False
+    return unconverted(rounding.owner.operands[0]) == unconverted(x)
 
 
 def _reduces_range(select: ir.Operation) -> bool:
