@@ -50,9 +50,10 @@ def carried_in_f32(calls: CallGraph, loop: ir.Operation, asking: Iterable[ir.Val
     body = loop.regions[1].blocks[0]
     if known.isdisjoint(result for op in walk(loop) for result in op.results):
         return found
+    inside = Slice(calls, loop)
     for argument, last in zip(body.arguments, terminator(body).operands, strict=True):
         if last != argument and tensor_info(argument.type).is_float and argument not in found:
-            own = Slice(calls, loop).behind([argument])
+            own = inside.behind([argument])
             products = {v for v in own if isinstance(v, ir.OpResult) and v.owner.name in _PRODUCTS}
             if products and products <= known:
                 found |= own

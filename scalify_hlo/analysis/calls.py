@@ -1,7 +1,7 @@
 """Which function calls which, where a function returns, and what enters the bodies of loops."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import symbol_name
@@ -149,6 +149,38 @@ def program_order(calls: CallGraph) -> Iterator[ir.Operation]:
     for name in [*calls.public, *calls.functions]:
         if name not in seen:
             yield from visit(name)
+
+
+def follow_calls(
+    calls: CallGraph,
+    main: str,
+    look_at: Callable[[ir.Operation], None],
+    hand_on: Callable[[Iterable[ir.Value], Iterable[ir.Value]], None],
+) -> None:
+    """Look at a function's operations in program order, those of what it calls at the place of each call; not within
+    loops and branches.
+
+    hand_on: called with values and the places that have them from there on: operands and arguments, what a function
+    returns and the call's results.
+    """
+    # One entry a function that is being looked at: what is left of it, and the call.
+    pending: list[tuple[Iterator[ir.OpView], ir.Block, ir.Operation | None]] = []
+    # Lists, for an iterator of the bindings begins anew with each `for`.
+    pending.append((iter(list(calls.body(main).operations)), calls.body(main), None))
+    while pending:
+        operations, block, call = pending[-1]
+        for each in operations:
+            op = each.operation
+            body = calls.callee_body(op) if op.name == "func.call" else None
+            if body is not None:
+                hand_on(op.operands, body.arguments)
+                pending.append((iter(list(body.operations)), body, op))
+                break
+            look_at(op)
+        else:
+            pending.pop()
+            if call is not None:
+                hand_on(terminator(block).operands, call.results)
 
 
 def hands_on(loop: ir.Operation, index: int) -> bool:

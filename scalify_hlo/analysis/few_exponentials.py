@@ -11,7 +11,7 @@ reads a narrower type: d exp(z) = exp(z) dz, rounded with a scale 2^20 too small
 from collections.abc import Iterable, Iterator
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, follow_calls, walk
 from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.bindings import ir
@@ -58,27 +58,14 @@ def contracted_exponentials(calls: CallGraph, main: str, exponentials: Iterable[
             if value in sources:
                 sources[place] = sources[value]
 
-    # One entry a function: what is left of it, and the call. Lists, for iterators of the bindings begin anew.
-    pending: list[tuple[Iterator[ir.OpView], ir.Block, ir.Operation | None]] = []
-    pending.append((iter(list(calls.body(main).operations)), calls.body(main), None))
-    while pending:
-        operations, block, call = pending[-1]
-        for each in operations:
-            op = each.operation
-            body = calls.callee_body(op) if op.name == "func.call" else None
-            if body is not None:
-                hand_on(op.operands, body.arguments)
-                pending.append((iter(list(body.operations)), body, op))
-                break
-            read = frozenset[ir.Value]().union(*(sources.get(value, ()) for value in op.operands))
-            if has(op.name, Trait.CONTRACTS):
-                found.update(dict.fromkeys(read))
-            elif read and _hands_on(op) and op.results[0] not in sources:
-                sources[op.results[0]] = read
-        else:
-            pending.pop()
-            if call is not None:
-                hand_on(terminator(block).operands, call.results)
+    def look_at(op: ir.Operation) -> None:
+        read = frozenset[ir.Value]().union(*(sources.get(value, ()) for value in op.operands))
+        if has(op.name, Trait.CONTRACTS):
+            found.update(dict.fromkeys(read))
+        elif read and _hands_on(op) and op.results[0] not in sources:
+            sources[op.results[0]] = read
+
+    follow_calls(calls, main, look_at, hand_on)
     return list(found)
 
 

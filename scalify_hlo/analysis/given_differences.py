@@ -7,10 +7,10 @@ weights is centred. A difference is told by what is computed: the coefficients o
 those of a[1:] - a[:-1], of a - mean(a), or of -(b - a) where b is a moved. So are those of two tensors that are given.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, terminator
+from scalify_hlo.analysis.calls import CallGraph, follow_calls
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
@@ -29,24 +29,7 @@ def given_differences(calls: CallGraph, main: str, given: Iterable[ir.Value], nu
     given: arguments of the function `main`. number: the number that all elements of a value are, if it is known.
     """
     finder = _Finder(number, given)
-    # One entry a function that is being looked at: what is left of it, and the call.
-    pending: list[tuple[Iterator[ir.OpView], ir.Block, ir.Operation | None]] = []
-    # Lists, for an iterator of the bindings begins anew with each `for`.
-    pending.append((iter(list(calls.body(main).operations)), calls.body(main), None))
-    while pending:
-        operations, block, call = pending[-1]
-        for each in operations:
-            op = each.operation
-            body = calls.callee_body(op) if op.name == "func.call" else None
-            if body is not None:
-                finder.hand_on(op.operands, body.arguments)
-                pending.append((iter(list(body.operations)), body, op))
-                break
-            finder.look_at(op)
-        else:
-            pending.pop()
-            if call is not None:
-                finder.hand_on(terminator(block).operands, call.results)
+    follow_calls(calls, main, finder.look_at, finder.hand_on)
     return finder.found
 
 

@@ -4,6 +4,7 @@
 # early, when both are rounded alike, or never
 """
 
+import functools
 from collections.abc import Iterator
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, terminator, walk
@@ -81,19 +82,24 @@ class Slice:
         self._calls = calls
         self._condition, self._body = (region.blocks[0] for region in loop.regions)
         self._returned = terminator(self._body).operands
-        self._inside: set[ir.Operation] = set()
-        self._enter(loop)
-        self._found: set[ir.Value] = set()
+        self._loop = loop
+        self._found = set[ir.Value]()
 
-    def _enter(self, op: ir.Operation) -> None:
-        for inner in walk(op):
-            self._inside.add(inner)
-            function = self._calls.called(inner)
-            if function is not None:
-                self._enter(function)
+    @functools.cached_property
+    def _inside(self) -> set[ir.Operation]:
+        found = set[ir.Operation]()
+        pending = [self._loop]
+        while pending:
+            for inner in walk(pending.pop()):
+                found.add(inner)
+                function = self._calls.called(inner)
+                if function is not None:
+                    pending.append(function)
+        return found
 
     def behind(self, pending: list[ir.Value]) -> set[ir.Value]:
         """The values themselves and all float values inside that they are computed of."""
+        self._found = set[ir.Value]()
         while pending:
             value = pending.pop()
             if value in self._found or not tensor_info(value.type).is_float:

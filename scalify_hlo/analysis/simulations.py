@@ -24,11 +24,12 @@ def simulated_values(calls: CallGraph, loop: ir.Operation, is_from_model: Callab
     """
     body = loop.regions[1].blocks[0]
     found: set[ir.Value] = set()
+    inside = Slice(calls, loop)
     for argument, last in zip(body.arguments, terminator(body).operands, strict=True):
         info = tensor_info(argument.type)
         if not info.is_float or not info.rank or last == argument or argument in found or _is_stack(argument):
             continue
-        own = Slice(calls, loop).behind([argument])
+        own = inside.behind([argument])
         if not any(_is_foreign(value, own, body, loop, is_from_model) for value in own):
             found |= own
     return found

@@ -238,11 +238,11 @@ class ExactValues:
         # X_0 = I, X <- X Q(M), M of a statistic of gradients: an inverse root; v_0 = 1, v <- A v / |A v|: its norm
         """
         body = loop.regions[1].blocks[0]
-        found = list[int]()
+        found, inside = list[int](), Slice(self.calls, loop)
         for i, (start, last) in enumerate(zip(loop.operands, terminator(body).operands, strict=True)):
             argument = body.arguments[i]
             if start in held and not held[start].from_model and last != argument:
-                entering = _entering(Slice(self.calls, loop).behind([argument]), loop, held)
+                entering = _entering(inside.behind([argument]), loop, held)
                 own = [value for value in entering if value in self.state or self.is_derived(value)]
                 if own and len(own) == len(entering):
                     found.append(i)
