@@ -6,10 +6,7 @@ meet a scaled value cost nothing.
 
 import dataclasses
 import math
-import re
 from collections.abc import Callable
-
-import numpy as np
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import enters_unchanged, terminator
@@ -89,8 +86,6 @@ class FactFinder:
             return UNKNOWN if entering is None else self.of(entering, depth - 1)
         op = owner.operation
         name = op.name
-        if name == "stablehlo.constant" and tensor_info(value.type).is_complex:
-            return _of_complex(op)
         if name == "stablehlo.constant":
             return _of_dense(op)
         if name in _MOVES:
@@ -189,24 +184,6 @@ def _of_dense(op: ir.Operation) -> PlainFacts:
         return PlainFacts(moments=found.moments, indifferent=found.moments is None)
     indifferent = found.splat == 0 or not math.isfinite(found.splat)
     return PlainFacts(found.splat, indifferent, None if indifferent else of_constant(found.splat))
-
-
-def _of_complex(op: ir.Operation) -> PlainFacts:
-    """Whether a complex constant is indifferent to scale. The bindings cannot read it: from its text."""
-    text = op.get_asm(large_elements_limit=1)
-    match = re.search(r"dense<\(([^,()]+),([^,()]+)\)>", text)
-    parts = [_number(match[1]), _number(match[2])] if match else [1.0]
-    indifferent = all(part == 0 for part in parts) or any(not math.isfinite(part) for part in parts)
-    return PlainFacts(indifferent=indifferent)
-
-
-def _number(text: str) -> float:
-    """A float as MLIR prints it: decimal, or the bits of an infinity or NaN in hexadecimal."""
-    text = text.strip()
-    if not text.startswith("0x"):
-        return float(text)
-    bits = bytes.fromhex(text[2:])
-    return float(np.frombuffer(bits, ">f4" if len(bits) == 4 else ">f8")[0])
 
 
 def _of_iota(op: ir.Operation, value: ir.Value) -> PlainFacts:

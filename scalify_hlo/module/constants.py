@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable
 
 import ml_dtypes
@@ -12,7 +13,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.execution.element_types import NUMPY_DTYPES
 from scalify_hlo.module.traits import RESHAPING, carried
 from scalify_hlo.size.moments import Moments
-from scalify_hlo.types import LARGEST, tensor_info
+from scalify_hlo.types import COMPLEX, LARGEST, TensorInfo, tensor_info
 
 # What all elements of a value equal, if it is known.
 Number = Callable[[ir.Value], float | None]
@@ -107,16 +108,52 @@ def splat(type_: ir.Type, number: float) -> ir.Value:
 
 
 def read_dense(constant: ir.Operation) -> Constant:
-    """A constant's numbers; complex and quantised ones are not read."""
+    """A constant's numbers; quantised ones are not read. A complex one has a number where its imaginary part is 0."""
+    info = tensor_info(constant.results[0].type)
+    if info.is_complex:
+        return _read_complex(constant, info)
     number, dense = splat_number(constant), dense_value(constant)
     if number is not None:
         return Constant(float(number))
-    info = tensor_info(constant.results[0].type)
     if dense is None or dense.is_splat or info.element not in ("f32", "f64", "f16") or info.size > _LARGEST_READ:
         return Constant(is_read=False)
-    array = np.asarray(dense).astype(np.float64)
+    return _of_array(np.asarray(dense).astype(np.float64))
+
+
+def _of_array(array: NDArray[np.float64]) -> Constant:
     finite = array[np.isfinite(array)]
     return Constant(moments=moments_of(finite) if finite.any() else None)
+
+
+# E|z|^2 = E[re^2] + E[im^2]
+def _read_complex(constant: ir.Operation, info: TensorInfo) -> Constant:
+    """From its text: the bindings raise on complex elements, which they print as (re, im), or many as their bytes."""
+    if info.size > _LARGEST_READ:
+        return Constant(is_read=False)
+    text = constant.get_asm(large_elements_limit=info.size)
+    found = re.search(r"dense<(.*)> : ", text)
+    if found is None:
+        return Constant(is_read=False)
+    if found[1].startswith('"0x'):
+        real = np.frombuffer(bytes.fromhex(found[1][3:-1]), np.dtype(NUMPY_DTYPES[info.real]))
+    else:
+        pairs = re.findall(r"\(([^,()]+),([^,()]+)\)", found[1])
+        real = np.array([_number(part) for pair in pairs for part in pair])
+    parts = real.astype(np.float64).reshape(-1, 2)
+    if len(parts) == 1 and (parts[0, 1] == 0 or not np.isfinite(parts).all()):
+        return Constant(float(parts[0, 0] + parts[0, 1]))
+    size = np.hypot(parts[:, 0], parts[:, 1])
+    read = _of_array(size)
+    return read if read.moments is None else Constant(moments=Moments(read.moments.rms))
+
+
+def _number(text: str) -> float:
+    """A float as MLIR prints it: decimal, or the bits of an infinity or NaN in hexadecimal."""
+    text = text.strip()
+    if not text.startswith("0x"):
+        return float(text)
+    bits = bytes.fromhex(text[2:])
+    return float(np.frombuffer(bits, ">f4" if len(bits) == 4 else ">f8")[0])
 
 
 def moments_of(array: NDArray[np.float64]) -> Moments:
@@ -132,8 +169,11 @@ def moments_of_iota(size: int) -> Moments:
 def rounded(number: float, element: str) -> float | None:
     """A number as an element type holds it: nearest, of integers toward zero; None where it is not known.
 
-    f8 types saturate, as casts to them do.
+    f8 types saturate, as casts to them do. Of a complex type, a number with the imaginary part 0: as the square root of
+    -1 is none, what is not finite is not known.
     """
+    if element in COMPLEX:
+        return rounded(number, COMPLEX[element]) if math.isfinite(number) else None
     if element in LARGEST and not math.isnan(number):
         number = max(-LARGEST[element], min(LARGEST[element], number))
     if element in _FLOATS:

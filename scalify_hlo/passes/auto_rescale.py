@@ -177,20 +177,25 @@ class AutoRescale(Pass):
             for product in products:
                 if product.kind == "backward" and product.batched and _is_of_scores(_gradient(product)):
                     found.setdefault(_gradient(product), "scores")
-        if gradients:
-            for value in update.gradients:
-                found.setdefault(value, "gradients")
+        bears: dict[ir.Operation, float] = {}
         if "products" in self.places:
             bears = {
                 product.op: budget.ERRORS_OF_SMALL if is_of_small_matrices(product.op) else budget.ERRORS_IN_F16
                 for product in products
                 if product.kind == "forward"
             }
-            errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16)
+        logits = [value for value, place in found.items() if place == "logits"]
+        if bears or logits:
+            errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16, logits)
+            for value in errors.inverse:  # what is measured loses an error that what it is multiplied by still has
+                del found[value]
             for value in errors.powers:
                 found.setdefault(value, "powers")
             for value in errors.measured:
                 found.setdefault(value, "products")
+        if gradients:
+            for value in update.gradients:
+                found.setdefault(value, "gradients")
         if "joined" in self.places:
             for value in taken_apart(calls):
                 found.setdefault(value, "joined")

@@ -60,13 +60,19 @@ class SizeErrors:
         module: ir.Module,
         products: Mapping[ir.Operation, float] = {},
         degree: float = math.inf,
+        gradients: Iterable[ir.Value] = (),
     ):
         """products: contractions whose results are to have no more errors than given: operands are measured.
 
         degree: what enters them is to have no higher power of one error: what comes with the error is measured.
+        gradients: of which is to be known whether they are inverse to sizes.
         """
         self.measured: list[ir.Value] = []  # operands of `products`, in program order
         self.powers: list[ir.Value] = []  # of which high powers enter them
+        # Those of `gradients` that have a size's error as a divisor.
+        # d log(p q) = q dp / (p q): as far below its estimate as q is above it, and their product is as estimated
+        self.inverse: set[ir.Value] = set()
+        self._gradients = frozenset(gradients)
         self._degree, self._products = degree, products
         self._read_by_products = _behind(self._products)
         self._births: dict[int, ir.Value] = {}  # source of error -> the value that it comes in with
@@ -83,6 +89,7 @@ class SizeErrors:
         self.measured, self._weights = [], []
         self._births.clear()
         self._most.clear()
+        self.inverse.clear()
         self._compacted.clear()
         for name in self._graph.public:
             block = self._graph.body(name)
@@ -117,6 +124,8 @@ class SizeErrors:
             degrees = _NONE
         known[value] = degrees
         if degrees:
+            if value in self._gradients and min(degrees.values()) < 0:
+                self.inverse.add(value)
             self._most[value] = max(self._most.get(value, 0.0), self._total(degrees))
 
     def _total(self, degrees: _Degrees) -> float:

@@ -1,6 +1,7 @@
 """`scalify-auto-rescale`: where gradients are rescaled, and that values stay."""
 
 import collections
+import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +25,7 @@ from scalify_hlo.passes import samples
 from scalify_hlo.passes.auto_rescale import OF_VALUES, AutoRescale
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify
+from scalify_hlo.precision import PRESETS
 from scalify_hlo.rewrite import rewrite_module, scalify_in_place
 from tests.training_programs import Style, forward_text, train_step_text
 
@@ -211,6 +213,39 @@ func.func private @identity(%x: tensor<4x4xf16>, %s: tensor<f32>) -> tensor<4x4x
     assert scale == 2.0**-4
     expected = np.where(np.isnan(x), x, np.minimum(x * 2.0**4, 65504))
     np.testing.assert_array_equal(data.astype(np.float32), expected)
+
+
+LEAVES = np.random.default_rng(0).integers(0, 4, (4, 8, 64))
+
+
+def _likelihood(weights: Any, prior: Any, rates: Any) -> Any:
+    """Probabilities of a tree's leaves, [4, 64], from what a layer gives: products of eight."""
+    share = jnp.exp(-jnp.exp(rates @ weights / 5 - 2.5))[..., None, None]
+    prior = jax.nn.softmax(prior)
+    states = share * jnp.eye(4) + (1 - share) * prior  # [4, 14, 4, 4]
+    found, first = jax.nn.one_hot(LEAVES, 4), 0
+    while found.shape[1] > 1:
+        count = found.shape[1]
+        pairs = jnp.einsum("bnij,bnsj->bnsi", states[:, first : first + count], found)
+        first, found = first + count, pairs[:, 0::2] * pairs[:, 1::2]
+    return found[:, 0] @ prior
+
+
+# d log(p q) = q dp / (p q): 1 / (p q) is as far below its estimate as q is above it
+def test_what_cancels_the_error_of_a_size_is_not_measured() -> None:
+    generator = np.random.default_rng(1)
+    arguments = [np.float32(generator.normal(size=shape)) for shape in ((28, 14), (4,), (4, 28))]
+
+    def gradients(*x: Any) -> Any:
+        return jax.grad(lambda *x: -jnp.mean(jnp.log(_likelihood(*x))), (0, 1))(*x)
+
+    remarks = rescale(jax.export.export(jax.jit(gradients))(*arguments).mlir_module(), AutoRescale(("logits",)))[1]
+    assert not places(remarks)
+    policy = dataclasses.replace(PRESETS["fp16"], rescaling=("logits",))
+    scaled = jax.jit(scalify_hlo.scalify(gradients, precision=policy), compiler_options=ROUNDED)
+    got = scaled(*scalify_hlo.as_scaled_array(arguments))
+    for a, b in zip(got, jax.jit(gradients)(*arguments), strict=True):
+        assert np.linalg.norm(np.asarray(a).astype(np.float64) - b) < 2e-3 * np.linalg.norm(b)
 
 
 def test_the_presets_leave_it() -> None:
