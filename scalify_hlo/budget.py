@@ -86,6 +86,8 @@ MOST_FACTORS = 6
 # log2 by which f16 data are made smaller before their squares are summed: the largest decide there, and one that
 # overflows spoils the sum.
 SUMMED_SQUARES = 4
+# Columns of a tensor whose largest constants are further apart than this are in units of their own.
+UNLIKE = 2.0**4
 # Where between sqrt(N), independent terms, and N, aligned ones, a sum of N in a narrow type is taken to lie.
 ALIGNMENT = 0.5
 # A sum of at most this many terms in f16 is formed in f16, as it is written.

@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from scalify_hlo import ScalifyOptions, rewrite_module
@@ -286,6 +287,10 @@ def cases() -> dict[str, list[Case]]:
         "MASK_ROOM": [case(lambda x: jnp.where(x > 0, x, -1e9), f8)],
         "COMPARED_BELOW": [case(lambda x: jnp.exp(x) * 2.0**20 > a, f8) for a in (2.0**12, 2.0**8)],
         "COMPARED_ABOVE": [case(lambda x: jnp.exp(x) * 2.0**20 > a, f8) for a in (2.0**33, 2.0**36)],
+        "UNLIKE": [
+            case(lambda x, c=c: x[:, 1:] * (x * np.float32([1, c]))[:, :1], "f32[8,2]", by=in_precision("fp16"))
+            for c in (12, 24)
+        ],
         "STEEP": [case(jnp.expm1, h8)],
         "LARGEST_POWER": [case(lambda x: lax.pow(x, jnp.full(8, a, jnp.float32)), f8) for a in (3, 6)],
         "FURTHEST_HIGH_POWER": [case(lambda x: lax.pow(x, jnp.full(8, 6, jnp.float16)), h8)],

@@ -19,6 +19,7 @@ from scalify_hlo.analysis.few_exponentials import contracted_exponentials, few_e
 from scalify_hlo.analysis.given_differences import given_differences
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
+from scalify_hlo.analysis.unlike_columns import unlike_columns
 from scalify_hlo.analysis.update import UpdateRegion, find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
@@ -48,6 +49,8 @@ _PLACES = get_args(Place)
 OF_VALUES = ("products", "joined", "numbers", "differences", "exponentials")
 # Places of which the largest magnitude is measured, whatever the statistic.
 _BY_LARGEST = ("powers", "numbers")
+# What is measured to unit size: what enters a product of values may be multiplied by itself, and room by that too.
+_TO_UNIT_SIZE = ("products", "columns")
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
 MEASURED, RESCALE = "scalify.measured", "rescale."
 _DESCRIPTIONS = {
@@ -56,6 +59,7 @@ _DESCRIPTIONS = {
     "logits": "gradient of the logits",
     "gradients": "gradient that enters the optimiser",
     "joined": "taken out of tensors that are joined, which have one scale",
+    "columns": "in units of its own in a tensor of several, which has one scale",
     "numbers": "exponential of a few numbers that tensors are multiplied by",
     "differences": "difference of elements of a tensor that the program is given",
     "exponentials": "exponential of any size, of which a product reads",
@@ -84,9 +88,10 @@ class AutoRescale(Pass):
     # enter the optimiser (for state in f16: the paper's row #4). And operands of products in the forward pass of which
     # the sizes are products of many estimates (`scalify_hlo.size.size_errors`), and what high powers of enter these, by
     # its largest magnitude, which no power of it then exceeds: normalised models have neither. And what is taken out
-    # of a vector that unlike tensors are joined to: its scale is that of the largest of them. And exponentials of few
-    # numbers, and differences of elements of what a training step is given beside its state, whose sizes do not follow
-    # from those of what they are taken of; and exponentials that may be of any size, where products read of them.
+    # of a vector that unlike tensors are joined to, or column by column out of one in unlike units: its scale is that
+    # of the largest of them. And exponentials of few numbers, and differences of elements of what a training step is
+    # given beside its state, whose sizes do not follow from those of what they are taken of; and exponentials that may
+    # be of any size, where products read of them.
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16, of gradients), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
@@ -116,8 +121,7 @@ class AutoRescale(Pass):
                 name, element = f"{RESCALE}{i}", self._element(value, place)
                 statistic = "max" if place in _BY_LARGEST else self.statistic
                 sampled = place in _SAMPLED and not is_partitioned(module)
-                # What enters a product of values may be multiplied by itself, and room that is left by that too.
-                below = budget.RESCALE_HEADROOM_F16 if element == "f16" and place != "products" else 0
+                below = budget.RESCALE_HEADROOM_F16 if element == "f16" and place not in _TO_UNIT_SIZE else 0
                 factor = _rescale(module, value, statistic, element, known.get(name), below=below, sampled=sampled)
                 if self.numbered:
                     factor.owner.attributes[MEASURED] = ir.StringAttr.get(name)
@@ -199,6 +203,8 @@ class AutoRescale(Pass):
         if "joined" in self.places:
             for value in taken_apart(calls):
                 found.setdefault(value, "joined")
+            for value in unlike_columns(calls):
+                found.setdefault(value, "columns")
         if not {"numbers", "exponentials"}.isdisjoint(self.places):
             unbounded = unbounded_exponentials(calls, self.compute or "f16")
             for value in few_exponentials(unbounded) if "numbers" in self.places else ():

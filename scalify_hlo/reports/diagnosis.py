@@ -225,6 +225,11 @@ class _Finder:
 
     def find(self) -> Diagnosis:
         failures = {i: failure for i, row in enumerate(self.rows) if (failure := self._failure(i, row))}
+        # An infinity that is given, as the least loss before the first step, fails only with what is computed of it.
+        computed = {
+            i: each for i, each in failures.items() if each != "overflow" or self.rows[i].operation != "argument"
+        }
+        failures = computed or failures
         if failures:
             i = self._first(failures)
             return Diagnosis(failures[i], self.rows[i], tuple(reversed(self._chain(i))), len(self.rows))
