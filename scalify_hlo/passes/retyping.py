@@ -10,7 +10,8 @@ These stay in f32 there too:
   norms, log-sum-exp), which are small;
 - what depends on no parameter or input: positions, tables of sines, random numbers, masks;
 - sums and products, which accumulate wide;
-- what a loop carries and computes of itself alone, as the positions of a simulation;
+- what a loop carries and computes of itself alone, as the positions of a simulation, or reads whole, as a divisor or
+  what a logarithm is taken of;
 - what a loop's residual is computed of inside of it, where the loop ends when that is below a tolerance;
 - values by which an index is chosen (argmin, top_k, argsort), whose differences count however small;
 - products that ask for f32 where others do not, and what a loop carries from one of them to the next;
@@ -254,7 +255,7 @@ class Retyper(OperationRetyper):
         ):
             self.exact.whole_stacks.update((carried, loop.results[i]))
             return WIDE
-        if self.exact.is_derived(carried):
+        if self.exact.is_derived(carried) or self.exact.read_whole(last):
             return WIDE
         if info.rank == 0 or held.extreme or (held.constant is None and not held.from_model and last == carried):
             return WIDE
