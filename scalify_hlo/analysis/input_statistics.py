@@ -5,10 +5,11 @@
 It is as exact as the inputs are, of any size, and small: what is normalised by it is a difference from it.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.types import tensor_info
 
 # A statistic is a few operations on inputs; what is computed of more values is taken to be of the model.
 _MOST_VALUES = 400
@@ -32,6 +33,37 @@ def input_statistics(
         for index in others:
             del found[index]
     return set(found)
+
+
+def returned_statistics(
+    calls: CallGraph,
+    body: ir.Block,
+    results: Iterable[ir.Value],
+    learnt: Collection[int],
+    gradients: Collection[ir.Value],
+    is_backward: Callable[[ir.Operation], bool],
+) -> list[ir.Value]:
+    """Results that a step reads itself, where it reads them, and computes of no learnt argument: numbers among them."""
+    found = dict[ir.Value, None]()
+    for result in results:
+        value = _as_read(calls, result)
+        if value is not None and tensor_info(value.type).is_float:
+            read = _arguments(calls, body, value, gradients, is_backward)
+            if read is not None and read.isdisjoint(learnt):
+                found[value] = None
+    return list(found)
+
+
+def _as_read(calls: CallGraph, value: ir.Value) -> ir.Value | None:
+    """A result in the function that computes it, if other operations read it there."""
+    while isinstance(value, ir.OpResult):
+        if len(list(value.uses)) > 1:
+            return value
+        inner = calls.callee_body(value.owner.operation)
+        if inner is None:
+            return None
+        value = terminator(inner).operands[value.result_number]
+    return None
 
 
 def _arguments(

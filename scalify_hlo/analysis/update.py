@@ -11,7 +11,7 @@ import dataclasses
 import functools
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
-from scalify_hlo.analysis.input_statistics import input_statistics
+from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import has_backward_products
 from scalify_hlo.bindings import ir
@@ -47,6 +47,7 @@ class UpdateRegion:
     weights: of a module that has none, the arguments that are contracted with activations.
     exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it.
     statistics: the state that is computed of itself and of what the step is given alone.
+    returned_statistics: what a step returns and reads itself that is computed of no weights, numbers among it.
     """
 
     values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
@@ -59,6 +60,7 @@ class UpdateRegion:
     weights: set[int] = dataclasses.field(default_factory=set[int])
     exact: set[int] = dataclasses.field(default_factory=set[int])
     statistics: set[int] = dataclasses.field(default_factory=set[int])
+    returned_statistics: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
 
     @property
     def learnt(self) -> set[int]:
@@ -84,6 +86,7 @@ def find_update(module: ir.Module, main: str, *, exact: bool = False, statistics
         region.exact = finder.exact(region)
     if statistics:
         region.statistics = finder.statistics(region)
+        region.returned_statistics = finder.returned_statistics(region)
     region.trains = finder.trains
     return region
 
@@ -163,6 +166,16 @@ class _Finder:
         new = {index: self.results[result] for index, result in region.state.items()}
         gradients = {value for value in region.gradients if self._is_backward(value.owner.operation)}
         return input_statistics(self.calls, self.body, new, gradients, self._is_backward)
+
+    def returned_statistics(self, region: UpdateRegion) -> list[ir.Value]:
+        """Results, not of learnt state, that are read too and computed of nothing learnt."""
+        if not self.trains_by_name:
+            return []
+        learnt = region.state.keys() - region.statistics
+        updated = {region.state[index] for index in learnt}
+        results = [value for i, value in enumerate(self.results) if i not in updated]
+        gradients = {value for value in region.gradients if self._is_backward(value.owner.operation)}
+        return returned_statistics(self.calls, self.body, results, learnt, gradients, self._is_backward)
 
     def _is_backward(self, op: ir.Operation) -> bool:
         return self.names.direction(op) is Direction.BACKWARD

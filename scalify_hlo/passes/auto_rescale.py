@@ -50,7 +50,7 @@ OF_VALUES = ("products", "joined", "numbers", "differences", "exponentials")
 # Places of which the largest magnitude is measured, whatever the statistic.
 _BY_LARGEST = ("powers", "numbers")
 # What is measured to unit size: what enters a product of values may be multiplied by itself, and room by that too.
-_TO_UNIT_SIZE = ("products", "columns")
+_TO_UNIT_SIZE = ("products", "columns", "statistics")
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
 MEASURED, RESCALE = "scalify.measured", "rescale."
 _DESCRIPTIONS = {
@@ -60,6 +60,7 @@ _DESCRIPTIONS = {
     "gradients": "gradient that enters the optimiser",
     "joined": "taken out of tensors that are joined, which have one scale",
     "columns": "in units of its own in a tensor of several, which has one scale",
+    "statistics": "running statistic of what the program is given",
     "numbers": "exponential of a few numbers that tensors are multiplied by",
     "differences": "difference of elements of a tensor that the program is given",
     "exponentials": "exponential of any size, of which a product reads",
@@ -211,10 +212,14 @@ class AutoRescale(Pass):
                 found.setdefault(value, "numbers")
             for value in contracted_exponentials(calls, main, unbounded) if "exponentials" in self.places else ():
                 found.setdefault(value, "exponentials")
+        if "numbers" in self.places:
+            # z = (y - m) / sqrt(v): of size 1, where v is as it was given, and unlike y, 2^8 and more
+            for value in update.returned_statistics:
+                found.setdefault(value, "statistics")
         given = [a for a in tensors if ir.BlockArgument(a).arg_number not in update.learnt]
         if given and update.tells_inputs:
             number = FactFinder(calls.called, numbers_only=True).number
-            for value in given_differences(calls, main, given, number):
+            for value in given_differences(calls, main, [*given, *update.returned_statistics], number):
                 found.setdefault(value, "differences")
         return {value: place for value, place in found.items() if tensor_info(value.type).is_static}
 
