@@ -52,9 +52,10 @@ def _joins(product: ir.Operation) -> bool:
     """Whether columns that are joined are multiplied by unlike constants."""
     x, y = product.operands
     for factor, other in ((x, y), (y, x)):
-        for dim in range(tensor_info(factor.type).rank):
-            if _is_constant(factor) and _is_unlike(factor, dim) and _is_joined(other, dim):
-                return True
+        if _is_constant(factor):
+            for dim in range(tensor_info(factor.type).rank):
+                if _is_unlike(factor, dim) and _is_joined(other, dim):
+                    return True
     return False
 
 
@@ -70,40 +71,34 @@ def _is_constant(value: ir.Value) -> bool:
     return not pending
 
 
-def _is_joined(value: ir.Value, dim: int) -> bool:
-    """Whether a value is a sum or selection of what is put together along a dimension: jax pads and adds slices."""
-    pending, left = [(value, dim)], _STEPS
-    while pending and left:
-        left -= 1
-        value, dim = pending.pop()
-        op = defining_op(value)
-        if op is None:
-            continue
-        if op.name == "stablehlo.concatenate" and int(ir.IntegerAttr(op.attributes["dimension"]).value) == dim:
-            return True
-        if op.name == "stablehlo.pad":
-            if tensor_info(op.operands[0].type).shape[dim] < tensor_info(value.type).shape[dim]:
-                return True
-            continue
-        pending += _before(op, dim)
-    return False
-
-
 def _is_unlike(value: ir.Value, dim: int) -> bool:
     """Whether constants of which the elements along a dimension are unlike enter a tensor linearly."""
+    return any(op.name == CONSTANT and _differ(op, own) for op, own in _behind(value, dim))
+
+
+def _is_joined(value: ir.Value, dim: int) -> bool:
+    """Whether a value is a sum or selection of what is put together along a dimension: jax pads and adds slices."""
+    return any(_assembles(op, own) for op, own in _behind(value, dim))
+
+
+def _assembles(op: ir.Operation, dim: int) -> bool:
+    if op.name == "stablehlo.concatenate":
+        return int(ir.IntegerAttr(op.attributes["dimension"]).value) == dim
+    if op.name == "stablehlo.pad":
+        return tensor_info(op.operands[0].type).shape[dim] < tensor_info(op.results[0].type).shape[dim]
+    return False
+
+
+def _behind(value: ir.Value, dim: int) -> Iterator[tuple[ir.Operation, int]]:
+    """The nearest operations that a value is linear in, each with the dimension that becomes one of the value."""
     pending, left = [(value, dim)], _STEPS
     while pending and left:
         left -= 1
         value, dim = pending.pop()
         op = defining_op(value)
-        if op is None:
-            continue
-        if op.name == CONSTANT:
-            if _differ(op, dim):
-                return True
-            continue
-        pending += _before(op, dim)
-    return False
+        if op is not None:
+            yield op, dim
+            pending += _before(op, dim)
 
 
 def _before(op: ir.Operation, dim: int) -> Iterator[tuple[ir.Value, int]]:

@@ -85,8 +85,7 @@ def find_update(module: ir.Module, main: str, *, exact: bool = False, statistics
     if exact:
         region.exact = finder.exact(region)
     if statistics:
-        region.statistics = finder.statistics(region)
-        region.returned_statistics = finder.returned_statistics(region)
+        finder.note_statistics(region)
     region.trains = finder.trains
     return region
 
@@ -159,23 +158,20 @@ class _Finder:
         exact = cancelling(self.forms, arguments | returned, body) | averages_to_keep(self.forms, pairs)
         return {index for index in region.state if self.body.arguments[index] in exact}
 
-    def statistics(self, region: UpdateRegion) -> set[int]:
-        """The state of a region that is computed of itself and of what the step is given; names tell of gradients."""
+    def note_statistics(self, region: UpdateRegion) -> None:
+        """Find the statistics of a region: state that is computed of itself and of what the step is given, and results
+        that are read too and computed of nothing learnt. Names tell of gradients."""
         if not self.trains_by_name:
-            return set()
+            return
         new = {index: self.results[result] for index, result in region.state.items()}
         gradients = {value for value in region.gradients if self._is_backward(value.owner.operation)}
-        return input_statistics(self.calls, self.body, new, gradients, self._is_backward)
-
-    def returned_statistics(self, region: UpdateRegion) -> list[ir.Value]:
-        """Results, not of learnt state, that are read too and computed of nothing learnt."""
-        if not self.trains_by_name:
-            return []
+        region.statistics = input_statistics(self.calls, self.body, new, gradients, self._is_backward)
         learnt = region.state.keys() - region.statistics
         updated = {region.state[index] for index in learnt}
         results = [value for i, value in enumerate(self.results) if i not in updated]
-        gradients = {value for value in region.gradients if self._is_backward(value.owner.operation)}
-        return returned_statistics(self.calls, self.body, results, learnt, gradients, self._is_backward)
+        region.returned_statistics = returned_statistics(
+            self.calls, self.body, results, learnt, gradients, self._is_backward
+        )
 
     def _is_backward(self, op: ir.Operation) -> bool:
         return self.names.direction(op) is Direction.BACKWARD
