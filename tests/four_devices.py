@@ -27,7 +27,7 @@ def _process(devices: int) -> "subprocess.Popen[str]":
     path = os.pathsep.join([_ROOT, *filter(None, sys.path)])
     environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": path}
     process = subprocess.Popen(
-        [sys.executable, "-P", "-W", "error", __file__],
+        [sys.executable, "-P", "-X", "faulthandler", "-W", "error", __file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

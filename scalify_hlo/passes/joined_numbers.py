@@ -51,11 +51,13 @@ def join_numbers(module: ir.Module, known: Propagated | None) -> int:
 
 
 def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
+    """All blocks in an operation, but for those of sums themselves: a joined sum is erased, and its block with it."""
     for region in op.regions:
         for block in region.blocks:
             yield block
             for inner in block.operations:
-                yield from _blocks(inner.operation)
+                if inner.operation.name not in (REDUCTION, ALL_REDUCE):
+                    yield from _blocks(inner.operation)
 
 
 def _number(op: ir.Operation, known: Propagated | None) -> _Number | None:

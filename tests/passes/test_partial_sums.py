@@ -9,6 +9,7 @@ import pytest
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.passes import joined_numbers
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 
@@ -55,3 +56,30 @@ def test_gradients_of_layers_under_scan_are_summed_as_they_are_rounded(cut: tupl
         module = ir.Module.parse(jax.jit(step).trace(w, x).lower(lowering_platforms=("cuda",)).as_text())
         precision_pipeline("fp16").run(module, [])
         assert 'unreduced={"i"}> : tensor<64x64xf16>' in str(module)
+
+
+NUMBERS = """
+func.func public @main(%x: tensor<f32>, %y: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<f32>) -> tensor<f32>
+  %1 = "stablehlo.all_reduce"(%y) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<f32>) -> tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+"""
+
+
+def test_no_number_is_looked_for_in_a_sum_that_is_erased() -> None:
+    """The block of such is gone with it: reading it is undefined."""
+    with make_context() as context, ir.Location.unknown(context):
+        module = ir.Module.parse(NUMBERS)
+        owners = [block.owner.operation.name for block in joined_numbers._blocks(module.operation)]
+        assert owners == ["builtin.module", "func.func"]
+        assert joined_numbers.join_numbers(module, None) == 1
+        assert str(module).count('"stablehlo.all_reduce"') == 1
