@@ -12,17 +12,19 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.types import tensor_info
 
+_SCATTER, _CALL = "stablehlo.scatter", "func.call"
 _BY_POSITION = ("stablehlo.reshape", "stablehlo.transpose")
 
 
 def move_factors_to_updates(module: ir.Module) -> None:
     """Rewrite products of scatters in place, also of those that a private function returns."""
     functions = {symbol_name(op): op.operation for op in module.body.operations if op.operation.name == "func.func"}
-    for op in walk(module.operation):
-        if op.name == "stablehlo.scatter":
+    # All of them first: the product that is erased may be the operation that a walk would come to next.
+    for op in [op for op in walk(module.operation) if op.name in (_SCATTER, _CALL)]:
+        if op.name == _SCATTER:
             if _scatters_into_zeros(op):
                 _move_all(op, 2)
-        elif op.name == "func.call" and len(op.results) == 1:
+        elif len(op.results) == 1:
             callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             index = None if callee is None else _linear_argument(callee)
             if index is not None:
@@ -133,7 +135,7 @@ def _linear_argument(function: ir.Operation) -> int | None:
         op = owner.operation
         if len(list(value.uses)) != 1:
             return None
-        if op.name == "stablehlo.scatter" and _scatters_into_zeros(op):
+        if op.name == _SCATTER and _scatters_into_zeros(op):
             update = op.operands[2]
             while not isinstance(update.owner, ir.Block) and update.owner.operation.name in _BY_POSITION:
                 update = update.owner.operation.operands[0]
