@@ -8,6 +8,8 @@ INSTALLED := $(VENV)/.installed
 
 # Programs are compiled for the CPU everywhere here; an accelerator is neither needed nor used.
 export JAX_PLATFORMS ?= cpu
+# glibc fills memory that is freed: who reads an operation that was erased crashes at once, and not now and then.
+export MALLOC_PERTURB_ ?= 165
 
 .DEFAULT_GOAL := help
 
