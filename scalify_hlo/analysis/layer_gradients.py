@@ -21,13 +21,18 @@ def of_layers(gradients: Iterable[ir.Value], calls: CallGraph) -> set[ir.Value]:
 
     What else there is, sums over rows (biases, gains of norms), scattered rows of tables, kernels of convolutions and
     few numbers (axes, rates), is computed in wider types, and no FP8 product gives it. Nor are those among them that an
-    optimiser multiplies as matrices.
+    optimiser multiplies as matrices, nor what a step averages over time besides gradients: a^T a of what layers gave.
     """
     names = NameStacks(calls)
+    products = {value: _products(value, calls) for value in gradients if tensor_info(value.type).rank > 1}
+    directions = {op.results[0]: names.direction(op) for found in products.values() for op in found}
+    named = Direction.BACKWARD in directions.values()
     return {
         value
-        for value in gradients
-        if tensor_info(value.type).rank > 1 and _is_of_layers(value, calls) and not _is_of_matrices(value, calls, names)
+        for value, found in products.items()
+        if found
+        and not (named and any(directions[op.results[0]] is not Direction.BACKWARD for op in found))
+        and not _is_of_matrices(value, calls, names)
     }
 
 
@@ -61,8 +66,9 @@ def _is_of_matrices(value: ir.Value, calls: CallGraph, names: NameStacks) -> boo
     return False
 
 
-def _is_of_layers(value: ir.Value, calls: CallGraph) -> bool:
-    pending, seen = [value], set[ir.Value]()
+def _products(value: ir.Value, calls: CallGraph) -> list[ir.Operation]:
+    """The products that a value is a sum of; none where it is something else."""
+    pending, seen, found = [value], set[ir.Value](), list[ir.Operation]()
     while pending:
         value = pending.pop()
         op = defining_op(value)
@@ -70,17 +76,19 @@ def _is_of_layers(value: ir.Value, calls: CallGraph) -> bool:
             continue
         seen.add(value)
         if op is None:
-            return False
+            return []
         if op.name in _SUMS:
             pending += op.operands
         elif op.name != "stablehlo.dot_general":
             before = op.operands[0] if op.name in _MOVED else _before(op, value, calls)
             if before is None:
-                return False
+                return []
             pending.append(before)
         elif is_batched(op) or is_padded_away(product_sizes(op)):
-            return False
-    return True
+            return []
+        else:
+            found.append(op)
+    return found
 
 
 def _before(op: ir.Operation, value: ir.Value, calls: CallGraph) -> ir.Value | None:

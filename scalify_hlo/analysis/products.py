@@ -67,6 +67,7 @@ class MatrixProduct:
     layer: the forward product that this one computes or differentiates; None where none was found.
     weight: the name of the function argument that the layer multiplies by (`P['blocks'][0]['w1']`), or "".
     in_training: whether the program has a backward pass.
+    of_activations: whether the layer multiplies what layers gave by what layers gave, such as a Gram matrix does.
     """
 
     op: ir.Operation
@@ -82,6 +83,7 @@ class MatrixProduct:
     is_head: bool = False
     is_embedding: bool = False
     in_training: bool = False
+    of_activations: bool = False
 
     @property
     def batched(self) -> bool:
@@ -342,6 +344,7 @@ class _Classifier:
         for product in self.products:
             layer = product.layer
             if layer is not None:
+                product.of_activations = layer.op.results[0] in without_weight
                 product.is_embedding = layer.selects
                 product.is_head = _layer_key(layer) in heads and not layer.batched and not product.is_embedding
 

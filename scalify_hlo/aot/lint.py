@@ -81,7 +81,8 @@ class LintReport:
         """The products that should be FP8 GEMMs and are not.
 
         require: "converted" asks it of products with an FP8 operand; "linear" of the products of linear layers
-        (no batch dimensions; neither head nor embedding nor matrix times vector); "all" of every product.
+        (no batch dimensions, not of two activations; neither head nor embedding nor matrix times vector); "all" of
+        every product.
         """
         return tuple(
             product
@@ -213,7 +214,12 @@ def _judge(index: int, product: MatrixProduct, outcome: _Outcome, target: Target
         kernel=outcome.kernel,
         reason="" if outcome.verdict == "fp8 gemm" else _reason(product, outcome, target),
         linear=not (
-            product.batched or product.is_head or product.is_embedding or product.is_small or _is_vector(product)
+            product.batched
+            or product.of_activations
+            or product.is_head
+            or product.is_embedding
+            or product.is_small
+            or _is_vector(product)
         ),
     )
 

@@ -88,11 +88,12 @@ class AutoRescale(Pass):
     # (a softmax's gradient grows in training by more than static rules foresee), that of the logits, and those that
     # enter the optimiser (for state in f16: the paper's row #4). And operands of products in the forward pass of which
     # the sizes are products of many estimates (`scalify_hlo.size.size_errors`), and what high powers of enter these, by
-    # its largest magnitude, which no power of it then exceeds: normalised models have neither. And what is taken out
-    # of a vector that unlike tensors are joined to, or column by column out of one in unlike units: its scale is that
-    # of the largest of them. And exponentials of few numbers, and differences of elements of what a training step is
-    # given beside its state, whose sizes do not follow from those of what they are taken of; and exponentials that may
-    # be of any size, where products read of them.
+    # its largest magnitude, which no power of it then exceeds: normalised models have neither. With the former goes the
+    # gradient of the logits, where it is inverse to a size. And what is taken out of a vector that unlike tensors are
+    # joined to, or column by column out of one in unlike units: its scale is that of the largest of them. And
+    # exponentials of few numbers, and differences of elements of what a training step is given beside its state, whose
+    # sizes do not follow from those of what they are taken of; and exponentials that may be of any size, where products
+    # read of them.
     places: tuple[str, ...] = ("branches", "logits")
     # What of the data becomes 1: the root mean square (2^-4 in f16, of gradients), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
@@ -168,10 +169,9 @@ class AutoRescale(Pass):
         tensors = _more_than_returned(calls.body(main)) if "differences" in self.places else []
         gradients = "gradients" in self.places
         update = find_update(module, main, statistics=bool(tensors)) if tensors or gradients else UpdateRegion()
+        heads = [_gradient(each) for each in products if each.is_head and each.kind == "backward"]
         if "logits" in self.places:
-            for product in products:
-                if product.is_head and product.kind == "backward":
-                    found.setdefault(_gradient(product), "logits")
+            found |= dict.fromkeys(heads, "logits")
         if "branches" in self.places:
             for product in products:
                 if product.kind == "backward" and not product.is_head and not product.batched:
@@ -189,11 +189,15 @@ class AutoRescale(Pass):
                 for product in products
                 if product.kind == "forward"
             }
-        logits = [value for value, place in found.items() if place == "logits"]
-        if bears or logits:
-            errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16, logits)
-            for value in errors.inverse:  # what is measured loses an error that what it is multiplied by still has
-                del found[value]
+        if bears or found:
+            backward = [each.op for each in products if each.kind == "backward"]
+            errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16, heads, backward)
+            for value, since in errors.inverse.items():
+                # What is measured loses an error that what it is multiplied by, on its way back, may still have.
+                if since > errors.of(value):
+                    found.pop(value, None)
+                elif "products" in self.places:
+                    found[value] = "logits"
             for value in errors.powers:
                 found.setdefault(value, "powers")
             for value in errors.measured:

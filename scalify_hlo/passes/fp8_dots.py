@@ -8,7 +8,7 @@ a `dot_general` directly on f8 operands, the form that XLA:GPU turns into an FP8
 `scalify-fp8-results` makes of it in training steps is the second most: with cuBLASLt.
 
 Converted by default are the products of linear layers, which are those without batch dimensions. Left alone are
-- products of two activations (attention): their softmax probabilities span many binades below 1, their FLOPs
+- products of two activations (attention, Gram matrices): their softmax probabilities span many binades below 1, their FLOPs
   are few beside those of linear layers, and no published FP8 recipe converts them by default;
 - the embedding as a product with a one-hot matrix, which only selects rows;
 - the head, the layer on which no other layer depends: rounding logits to 3 bits changes the loss directly, and
@@ -66,7 +66,7 @@ class FP8Dots(Pass):
     embedding: bool = False
     # Convert also the head: the layer on which no other layer depends.
     head: bool = False
-    # Convert also products with batch dimensions, such as attention's.
+    # Convert also products of two activations: with batch dimensions, such as attention's, and without.
     batched: bool = False
     # Convert also products so small that padding their dimensions to multiples of 16 takes what FP8 gains.
     small: bool = False
@@ -244,6 +244,8 @@ class FP8Dots(Pass):
             return "head (convert with head=true)"
         if product.batched and not self.batched:
             return "has batch dimensions (convert with batched=true)"
+        if product.of_activations and not self.batched:
+            return "of two activations (convert with batched=true)"
         if product.kind == "unclear" and self.gradients == "e5m2":
             return "both operands are gradients, and E5M2 x E5M2 has no FP8 form"
         if min(product.lhs.free_size, product.rhs.free_size) == 1:

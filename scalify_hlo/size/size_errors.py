@@ -35,6 +35,8 @@ _Degrees = Mapping[int, float]
 _NONE: _Degrees = {}
 # Values of more sources become a source of their own: residual streams have all earlier layers behind them.
 _MOST_SOURCES = 64
+# Of what marks a value and is no error.
+_NO_WEIGHT = 2.0**-20
 # How many values are looked back at.
 _FAR = 50
 
@@ -61,18 +63,22 @@ class SizeErrors:
         products: Mapping[ir.Operation, float] = {},
         degree: float = math.inf,
         gradients: Iterable[ir.Value] = (),
+        readers: Iterable[ir.Operation] = (),
     ):
         """products: contractions whose results are to have no more errors than given: operands are measured.
 
         degree: what enters them is to have no higher power of one error: what comes with the error is measured.
         gradients: of which is to be known whether they are inverse to sizes.
+        readers: contractions that read what is computed of these.
         """
         self.measured: list[ir.Value] = []  # operands of `products`, in program order
         self.powers: list[ir.Value] = []  # of which high powers enter them
-        # Those of `gradients` that have a size's error as a divisor.
+        # Those of `gradients` that have a size's error as a divisor, and how many errors what is computed of them,
+        # where contractions read it, has been multiplied by since: infinitely many where these cancel its own.
         # d log(p q) = q dp / (p q): as far below its estimate as q is above it, and their product is as estimated
-        self.inverse: set[ir.Value] = set()
-        self._gradients = frozenset(gradients)
+        self.inverse: dict[ir.Value, float] = {}
+        self._gradients, self._readers = frozenset(gradients), frozenset(readers)
+        self._marks: dict[int, tuple[ir.Value, _Degrees]] = {}  # a source of no weight -> an inverse one, its degrees
         self._degree, self._products = degree, products
         self._read_by_products = _behind(self._products)
         self._births: dict[int, ir.Value] = {}  # source of error -> the value that it comes in with
@@ -90,6 +96,7 @@ class SizeErrors:
         self._births.clear()
         self._most.clear()
         self.inverse.clear()
+        self._marks.clear()
         self._compacted.clear()
         for name in self._graph.public:
             block = self._graph.body(name)
@@ -125,7 +132,10 @@ class SizeErrors:
         known[value] = degrees
         if degrees:
             if value in self._gradients and min(degrees.values()) < 0:
-                self.inverse.add(value)
+                self.inverse.setdefault(value, 0.0)
+                mark = self._new(_NO_WEIGHT)
+                self._marks[next(iter(mark))] = value, degrees
+                known[value] = _product(degrees, mark)
             self._most[value] = max(self._most.get(value, 0.0), self._total(degrees))
 
     def _total(self, degrees: _Degrees) -> float:
@@ -148,6 +158,8 @@ class SizeErrors:
             for operand in operands:
                 self._note_power(operand)
             self._measure(op, operands, known)
+        if op in self._readers:
+            self._look_back(operands)
         if name == "stablehlo.divide" and op in self._read_by_products and not _is_spread(op.operands[1]):
             self._note_power(_cancelled(*operands))
         return [self._compact(self._one(op, operands))] * len(op.results)
@@ -164,6 +176,14 @@ class SizeErrors:
             for i, operand in enumerate(op.operands):
                 if operand == value:
                     operands[i] = known[value] = _NONE
+
+    def _look_back(self, operands: Iterable[_Degrees]) -> None:
+        """Note the errors that what a contraction reads of inverse gradients has besides theirs."""
+        for operand in operands:
+            for source in operand.keys() & self._marks.keys():
+                value, degrees = self._marks[source]
+                since = self._total(_product(operand, _power(degrees, -1)))
+                self.inverse[value] = max(self.inverse[value], since if self._total(operand) >= since else math.inf)
 
     def _note_power(self, degrees: _Degrees) -> None:
         """Note the values that too high a power is taken of."""
@@ -194,7 +214,9 @@ class SizeErrors:
         if name == "stablehlo.clamp" and all(_number(op.operands[i]) is not None for i in (0, 2)):
             return _NONE
         if name in _CONTRACTIONS:
-            return _product(_product(operands[0], operands[1]), self._new(1.0, op.results[0]))
+            both = _product(operands[0], operands[1])
+            is_marked = not self._marks.keys().isdisjoint(both)
+            return both if is_marked else _product(both, self._new(1.0, op.results[0]))
         if name in _EXPONENTIALS:
             return self._new(1.0, op.results[0]) if operands[0] else _NONE
         if name == "stablehlo.multiply":
