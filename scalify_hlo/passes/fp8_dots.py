@@ -8,8 +8,9 @@ a `dot_general` directly on f8 operands, the form that XLA:GPU turns into an FP8
 `scalify-fp8-results` makes of it in training steps is the second most: with cuBLASLt.
 
 Converted by default are the products of linear layers, which are those without batch dimensions. Left alone are
-- products of two activations (attention, Gram matrices): their softmax probabilities span many binades below 1, their FLOPs
-  are few beside those of linear layers, and no published FP8 recipe converts them by default;
+- products of two activations (attention, Gram matrices): their softmax probabilities span many binades below 1,
+  solvers and decompositions read them, their FLOPs are few beside those of linear layers, and no published FP8 recipe
+  converts them by default;
 - the embedding as a product with a one-hot matrix, which only selects rows;
 - the head, the layer on which no other layer depends: rounding logits to 3 bits changes the loss directly, and
   the logits' gradient (softmax minus one-hot) has the widest range of all gradients;
