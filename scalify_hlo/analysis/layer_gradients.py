@@ -24,15 +24,16 @@ def of_layers(gradients: Iterable[ir.Value], calls: CallGraph) -> set[ir.Value]:
     optimiser multiplies as matrices, nor what a step averages over time besides gradients: a^T a of what layers gave.
     """
     names = NameStacks(calls)
-    products = {value: _products(value, calls) for value in gradients if tensor_info(value.type).rank > 1}
-    directions = {op.results[0]: names.direction(op) for found in products.values() for op in found}
-    named = Direction.BACKWARD in directions.values()
+    directions = {
+        value: {names.direction(op) for op in _products(value, calls)}
+        for value in gradients
+        if tensor_info(value.type).rank > 1
+    }
+    named = any(Direction.BACKWARD in each for each in directions.values())
     return {
         value
-        for value, found in products.items()
-        if found
-        and not (named and any(directions[op.results[0]] is not Direction.BACKWARD for op in found))
-        and not _is_of_matrices(value, calls, names)
+        for value, each in directions.items()
+        if (each == {Direction.BACKWARD} if named else each) and not _is_of_matrices(value, calls, names)
     }
 
 

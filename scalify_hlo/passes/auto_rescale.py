@@ -189,15 +189,16 @@ class AutoRescale(Pass):
                 for product in products
                 if product.kind == "forward"
             }
-        if bears or found:
+        if bears or "logits" in found.values():
             backward = [each.op for each in products if each.kind == "backward"]
             errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16, heads, backward)
             for value, since in errors.inverse.items():
                 # What is measured loses an error that what it is multiplied by, on its way back, may still have.
-                if since > errors.of(value):
-                    found.pop(value, None)
-                elif "products" in self.places:
-                    found[value] = "logits"
+                if since <= errors.of(value):
+                    if "products" in self.places:
+                        found[value] = "logits"
+                elif found.get(value) == "logits":
+                    del found[value]
             for value in errors.powers:
                 found.setdefault(value, "powers")
             for value in errors.measured:
