@@ -144,13 +144,17 @@ class ScaleArithmetic(OperationEmitter):
                     first = Scale(scale.exponent, ((symbol, 1),))
                     return self.scale_op("multiply", self.scale_value(first), self.scale_value(scale / first))
             product = self.scale_value(powers)
-            # Far exponents in two steps: 2^-200 is no f32, but 2^-100 * (2^-100 * s) may well be.
+            # Far exponents in steps: 2^-200 is no f32, but 2^-74 * (2^-126 * s) may well be. XLA would make one
+            # factor of two that follow each other, 0 or infinite: the bound in between changes no number that it meets.
             rest = max(-_BEYOND, min(_BEYOND, scale.exponent))
-            while rest:
+            while True:
                 step = max(-126, min(127, rest))
                 product = self.scale_op("multiply", product, self.scale_value(Scale(step)))
                 rest -= step
-            return product
+                if not rest:
+                    return product
+                name, bound = ("maximum", -126) if rest < 0 else ("minimum", 127)
+                product = self.scale_op(name, product, self.scale_value(Scale(bound)))
         if scale.degree > _MOST_MULTIPLIED:  # s^2n = (s^n)^2: as many operations as the power has binary digits
             root = Scale(0, tuple((symbol, int(power / 2)) for symbol, power in scale.factors if abs(power) > 1))
             value = self.scale_value(root)

@@ -51,12 +51,15 @@ OF_VALUES = ("products", "joined", "numbers", "differences", "exponentials")
 _BY_LARGEST = ("powers", "numbers")
 # What is measured to unit size: what enters a product of values may be multiplied by itself, and room by that too.
 _TO_UNIT_SIZE = ("products", "columns", "statistics")
+# Places of gradients whose sizes are roughly known. What is measured elsewhere may be of any size that f32 has.
+_OF_KNOWN_SIZE = ("branches", "scores", "logits", "gradients")
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
 MEASURED, RESCALE = "scalify.measured", "rescale."
 _DESCRIPTIONS = {
     "branches": "gradient that enters a residual branch",
     "scores": "gradient of attention scores",
     "logits": "gradient of the logits",
+    "inverse": "gradient of the logits that is inverse to a size",
     "gradients": "gradient that enters the optimiser",
     "joined": "taken out of tensors that are joined, which have one scale",
     "columns": "in units of its own in a tensor of several, which has one scale",
@@ -69,7 +72,7 @@ _DESCRIPTIONS = {
 }
 # Where the statistic of large values is that of some of their rows: they are the largest of a step, and written in f32
 # for nothing else (on an H100 measuring them all took 25 of the 190 ms of a step of GPT-2 with FP8 products).
-_SAMPLED = ("scores", "logits")
+_SAMPLED = ("scores", "logits", "inverse")
 # Elementwise factors of a gradient on its way into a branch: dropout.
 _MASKS = ("stablehlo.select", "stablehlo.multiply", "stablehlo.convert", "stablehlo.divide")
 
@@ -124,6 +127,7 @@ class AutoRescale(Pass):
                 statistic = "max" if place in _BY_LARGEST else self.statistic
                 sampled = place in _SAMPLED and not is_partitioned(module)
                 below = budget.RESCALE_HEADROOM_F16 if element == "f16" and place not in _TO_UNIT_SIZE else 0
+                statistic = "any" if statistic == "l2" and place not in _OF_KNOWN_SIZE else statistic
                 factor = _rescale(module, value, statistic, element, known.get(name), below=below, sampled=sampled)
                 if self.numbered:
                     factor.owner.attributes[MEASURED] = ir.StringAttr.get(name)
@@ -196,7 +200,7 @@ class AutoRescale(Pass):
                 # What is measured loses an error that what it is multiplied by, on its way back, may still have.
                 if since <= errors.of(value):
                     if "products" in self.places:
-                        found[value] = "logits"
+                        found[value] = "inverse"
                 elif found.get(value) == "logits":
                     del found[value]
             for value in errors.powers:
@@ -326,11 +330,11 @@ def _rescale(
         data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
         if known is None:
             measured = emit.convert(data, "f32")
-            if sampled and statistic == "l2":
+            if sampled and statistic != "max":
                 measured = sample_of_rows(measured)
             saturates = element == "f16" and tensor_info(measured.type).size < tensor_info(data.type).size
             size = magnitude(measured, statistic, groups_around(data.owner.operation))
-            if statistic == "l2" and below:
+            if statistic != "max" and below:
                 size = emit.times(size, 2.0**below)
             factor = power_of_two(size)
         else:

@@ -8,13 +8,26 @@ from scalify_hlo.types import tensor_info
 
 
 def magnitude(x: ir.Value, statistic: str, groups: ir.Attribute | None = None) -> ir.Value:
-    """f32 scalar: the root mean square or the largest magnitude, of all devices' data in per-device code."""
-    if statistic == "max":
-        return _over_devices(emit.reduce(emit.op("abs", x.type, x), "maximum", 0.0), "maximum", groups)
-    total = _over_devices(emit.reduce(emit.op("multiply", x.type, x, x), "add", 0.0), "add", groups)
+    """f32 scalar: a statistic of all devices' data in per-device code.
+
+    statistic: "l2" the root mean square; "max" the largest magnitude; "any" the root mean square, or the largest
+    magnitude where the squares leave f32's range: of data beyond 2^-63..2^64.
+    """
     size = max(tensor_info(x.type).size, 1) * (1 if groups is None else group_count(groups))
-    mean = emit.op("divide", total.type, total, emit.splat(total.type, float(size)))
-    return emit.op("sqrt", mean.type, mean)
+    parts: list[tuple[ir.Value, str, float]] = []
+    if statistic != "max":
+        parts.append((emit.op("multiply", x.type, x, x), "add", 0.0))
+    if statistic != "l2":
+        parts.append((emit.op("abs", x.type, x), "maximum", 0.0))
+    reduced = [
+        _over_devices(number, name, groups)
+        for number, (_, name, _) in zip(emit.reduce_together(parts), parts, strict=True)
+    ]
+    if statistic == "max":
+        return reduced[0]
+    mean = emit.op("divide", reduced[0].type, reduced[0], emit.splat(reduced[0].type, float(size)))
+    root = emit.op("sqrt", mean.type, mean)
+    return root if statistic == "l2" else emit.op("select", root.type, _is_usable(root), root, reduced[1])
 
 
 def _over_devices(number: ir.Value, name: str, groups: ir.Attribute | None) -> ir.Value:
@@ -34,13 +47,17 @@ def _over_devices(number: ir.Value, name: str, groups: ir.Attribute | None) -> i
 def power_of_two(x: ir.Value, otherwise: float = 1.0) -> ir.Value:
     """f32 numbers: the largest power of two not above each of x; `otherwise` where x is 0, infinite or NaN."""
     shape = tensor_info(x.type).shape
-    integer, predicate = emit.tensor_type(shape, "i32"), emit.tensor_type(shape, "i1")
+    integer = emit.tensor_type(shape, "i32")
     bits = emit.op("bitcast_convert", integer, x)
     power = emit.op("bitcast_convert", x.type, emit.op("and", integer, bits, emit.integer_splat(integer, 0x7F800000)))
-    positive = emit.compare(power, emit.splat(x.type, 0.0), "GT")
-    finite = emit.op("is_finite", predicate, power)
-    usable = emit.op("and", predicate, positive, finite)
-    return emit.op("select", x.type, usable, power, emit.splat(x.type, otherwise))
+    return emit.op("select", x.type, _is_usable(power), power, emit.splat(x.type, otherwise))
+
+
+def _is_usable(x: ir.Value) -> ir.Value:
+    """Whether f32 numbers are positive and finite."""
+    predicate = emit.tensor_type(tensor_info(x.type).shape, "i1")
+    positive = emit.compare(x, emit.splat(x.type, 0.0), "GT")
+    return emit.op("and", predicate, positive, emit.op("is_finite", predicate, x))
 
 
 def marker(
