@@ -27,6 +27,11 @@ def _kinds(*names: str) -> list[str]:
     return [f"lapack_{kind}{name}_ffi" for kind in "sd" for name in names]
 
 
+def _gpu_kinds(*names: str) -> list[str]:
+    """The names of cuSOLVER's routines, and hipSOLVER's."""
+    return [f"{prefix}solver_{name}_ffi" for prefix in ("cu", "hip") for name in names]
+
+
 # (s A)^-1 (t B) = (t/s) A^-1 B
 @custom_call(*_kinds("trsm"))
 def triangular_solve(r: OpRewrite) -> None:
@@ -36,15 +41,39 @@ def triangular_solve(r: OpRewrite) -> None:
     solve(r, a, b, moments, unit_diagonal=ir.IntegerAttr(options["diag"]).value == _UNIT_DIAGONAL)
 
 
+# T(s l, s d, s u)^-1 (t B) = (t/s) T(l, d, u)^-1 B, and the factors of T grow with s
+@custom_call(*_kinds("gtsv"), "cusparse_gtsv2_ffi", "hipsparse_gtsv2_ffi")
+def tridiagonal_solve(r: OpRewrite) -> None:
+    r.inputs[:] = [to_rank_0(r.rewriter, r.scaled(i)) for i in range(4)]
+    scale, b = r.aligned((0, 1, 2)), r.scaled(3)
+    r.set_operand(3, b.data)
+    solution = min(3, len(r.op.results) - 1)
+    for i in range(solution):
+        r.result(scale, r.scaled(i).moments, index=i)
+    moments = solved(r.scaled(1).moments, b.moments)
+    r.result(b.scale / scale, moments, index=solution, indifferent=b.indifferent)
+
+
+# as above, of values: what is added to a pivot of 0 is not multiplied by s
+@custom_call("tridiagonal_solve_perturbed_ffi", "cu_tridiagonal_solve_perturbed", "hip_tridiagonal_solve_perturbed")
+def tridiagonal_solve_perturbed(r: OpRewrite) -> None:
+    members = [to_rank_0(r.rewriter, r.scaled(i)) for i in range(4)]
+    scale, b = r.common_scale(members[:3]), members[3]
+    r.through_plain()
+    if r.rewriter.narrow and not b.indifferent:
+        with r.after():
+            r.value_result(r.value(), solved(members[1].moments, b.moments), scale=b.scale / scale)
+
+
 # chol(2^(2m+r) A) = 2^m chol(2^r A)
-@custom_call(*_kinds("potrf"), "cusolver_potrf_ffi", "hipsolver_potrf_ffi", "Cholesky")
+@custom_call(*_kinds("potrf"), *_gpu_kinds("potrf"), "Cholesky")
 def cholesky(r: OpRewrite) -> None:
     r.inputs[0] = to_rank_0(r.rewriter, r.scaled(0))
     take_root(r, 2, 1)
 
 
 # s A = V (s W) V^T, s A = U (s S) V^T: vectors stay, values grow.  # sum of w^2 = sum of a^2
-@custom_call(*_kinds("syevd", "gesdd", "gesvd"), "cusolver_syevd_ffi", "hipsolver_syevd_ffi")
+@custom_call(*_kinds("syevd", "gesdd", "gesvd"), *_gpu_kinds("syevd", "gesdd", "gesvd", "gesvdj", "gesvdp"))
 def spectrum(r: OpRewrite) -> None:
     a = to_rank_0(r.rewriter, r.scaled(0))
     r.set_operand(0, a.data)
@@ -60,13 +89,13 @@ def spectrum(r: OpRewrite) -> None:
 
 
 # s A = Q (s R): the reflectors beside R are read by their own routine, which is given values
-@custom_call(*_kinds("geqrf"), "cusolver_geqrf_ffi", "hipsolver_geqrf_ffi")
+@custom_call(*_kinds("geqrf", "geqp3"), *_gpu_kinds("geqrf"), "cuhybrid_geqp3", "hiphybrid_geqp3")
 def orthogonal(r: OpRewrite) -> None:
     _packed(r)
 
 
 # s A = L (s U): one matrix holds the factor that grows and the one that does not
-@custom_call(*_kinds("getrf"), "cusolver_getrf_ffi", "hipsolver_getrf_ffi")
+@custom_call(*_kinds("getrf"), *_gpu_kinds("getrf"))
 def triangular(r: OpRewrite) -> None:
     _packed(r, apart=_is_taken_apart(r.value()))
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from scalify_hlo.bindings import ir
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.reports.health_layout import BINS, FIRST_EXPONENT
-from scalify_hlo.types import FLOAT_RANGE, LARGEST, tensor_info
+from scalify_hlo.types import COMPLEX, FLOAT_RANGE, LARGEST, tensor_info
 
 # Statistics are taken in f32: larger f64 numbers are infinite there.
 LARGEST_F32 = 2.0**127 * (2 - 2.0**-23)
@@ -21,10 +21,12 @@ class Statistics(NamedTuple):
 def statistics(data: ir.Value, scale: ir.Value | None, element: str, *, histogram: bool = True) -> Statistics:
     """Statistics of `data` at the insertion point; under- and overflow are those of the type `element`.
 
+    Those of complex data are of their absolute values, in the type of their parts.
     histogram: count exponents; without, the histogram is all zeros.
     """
-    high, low, mantissa = FLOAT_RANGE[element]
-    x = emit.convert(emit.op("abs", data.type, data), "f32")
+    high, low, mantissa = FLOAT_RANGE[COMPLEX.get(element, element)]
+    info = tensor_info(data.type)
+    x = emit.convert(emit.op("abs", emit.tensor_type(info.shape, info.real), data), "f32")
     limit = min(LARGEST.get(element, 2.0**high * (2 - 2.0**-mantissa)), LARGEST_F32)
     zero = _compare(x, 0.0, "EQ")
     small = _compare(x, 2.0**low, "LT")

@@ -65,8 +65,27 @@ def _unit_solved(a: Any) -> Any:
     return linalg.solve_triangular(a / jnp.max(jnp.abs(a)), a, unit_diagonal=True)
 
 
+def _pivoted_r(a: Any) -> Any:
+    return linalg.qr(a, pivoting=True)[1]
+
+
+def _tridiagonal_solved(a: Any) -> Any:
+    """Conduction between cells beside each other; the right side has no size, so that the result's is an inverse."""
+    conducted = jnp.abs(a[:, 0])
+    zero = jnp.zeros(1)
+    below, above = jnp.concatenate([zero, -conducted[1:]]), jnp.concatenate([-conducted[1:], zero])
+    diagonal = jnp.mean(conducted) - below - above
+    return jax.lax.linalg.tridiagonal_solve(below, diagonal, above, jnp.eye(5))
+
+
+def _perturbed_solved(a: Any) -> Any:
+    below, above = jnp.zeros(5).at[1:].set(a[1:, 0]), jnp.zeros(5).at[:-1].set(a[1:, 1])
+    diagonal = 3 * jnp.max(jnp.abs(a)) + a[:, 2]
+    return jax.lax.linalg.tridiagonal_solve(below, diagonal, above, jnp.eye(5), perturb_singular=True)
+
+
 _FUNCTIONS = (_inverse, _cholesky, _solved, _eigenvalues, _singular_values, _factor_q, _factor_r, _factor_l,
-              _unit_solved)  # fmt: skip
+              _unit_solved, _pivoted_r, _tridiagonal_solved, _perturbed_solved)  # fmt: skip
 
 
 def _matrix() -> Any:
@@ -83,7 +102,11 @@ def _error(got: Any, expected: Any) -> float:
 
 @pytest.mark.parametrize("exponent", [-20, 0, 24])
 @pytest.mark.parametrize(
-    "f", [*_FUNCTIONS, *map(_gradient, (_inverse, _cholesky, _solved, _eigenvalues, _factor_q, _factor_r))]
+    "f",
+    [
+        *_FUNCTIONS,
+        *map(_gradient, (_inverse, _cholesky, _solved, _eigenvalues, _factor_q, _factor_r, _tridiagonal_solved)),
+    ],
 )
 def test_results_keep_their_digits_at_any_size_of_the_matrix(f: Callable[[Any], Any], exponent: int) -> None:
     """At the scale 1 the inverse of a matrix of 2^24 was 0 in f16, and its Cholesky factor's gradient NaN."""
