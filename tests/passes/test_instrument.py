@@ -70,6 +70,18 @@ def test_statistics_are_those_of_numpy(element: str, dtype: Any, smallest: float
     assert health.amax == float(np.max(np.abs(x.astype(np.float64)))) and health.elements == 256 and health.scale == 1
 
 
+def test_complex_tensors_are_counted_by_their_absolute_values() -> None:
+    """A spectrum ended `scalify-health` and `sc.debug` with a KeyError."""
+    text = """
+    func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+      %y = stablehlo.multiply %x, %x : tensor<4xcomplex<f32>>
+      return %y : tensor<4xcomplex<f32>>
+    }"""
+    health = marked_and_scaled(text, [np.complex64([3 + 4j, 0, 1j, 2]), np.float32(1)])
+    square = next(each for each in health if each.name == "stablehlo.multiply")
+    assert (square.amax, square.mean_square, square.zeros) == (25, (25**2 + 1 + 4**2) / 4, 1 / 4)
+
+
 def test_histogram_counts_exponents() -> None:
     x = np.array([0, 1, 1.5, -2, 3, 0.25, 2.0**-60, 2.0**60, np.inf, np.nan], np.float32)
     ((health,), _) = [run(negated("f32", 10), [x])][0]
