@@ -73,11 +73,13 @@ def test_statistics_are_those_of_numpy(element: str, dtype: Any, smallest: float
 def test_complex_tensors_are_counted_by_their_absolute_values() -> None:
     """A spectrum ended `scalify-health` and `sc.debug` with a KeyError."""
     text = """
-    func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-      %y = stablehlo.multiply %x, %x : tensor<4xcomplex<f32>>
-      return %y : tensor<4xcomplex<f32>>
+    func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xcomplex<f32>> {
+      %z = stablehlo.complex %x, %y : tensor<4xcomplex<f32>>
+      %w = stablehlo.multiply %z, %z : tensor<4xcomplex<f32>>
+      return %w : tensor<4xcomplex<f32>>
     }"""
-    health = marked_and_scaled(text, [np.complex64([3 + 4j, 0, 1j, 2]), np.float32(1)])
+    one = np.float32(1)
+    health = marked_and_scaled(text, [np.float32([3, 0, 0, 2]), one, np.float32([4, 0, 1, 0]), one])
     square = next(each for each in health if each.name == "stablehlo.multiply")
     assert (square.amax, square.mean_square, square.zeros) == (25, (25**2 + 1 + 4**2) / 4, 1 / 4)
 
