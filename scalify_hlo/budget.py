@@ -188,6 +188,8 @@ RESCALE_HEADROOM_F16 = 4
 # Errors of size (`scalify_hlo.size.size_errors`) that f16 bears: a factor of four in each leaves 2^2 of its 2^16 to
 # the tails of the distribution. A transformer's products have at most 4, those of a selective state space more.
 ERRORS_IN_F16 = 7
+# Factors (`scalify_hlo.size.factors`) of a gradient that f16 bears: half an octave in each is 2^8, of its ten octaves.
+FACTORS_IN_F16 = 16
 # Those of products of small matrices, which are in f32 and cost next to nothing to measure: what is made of them by
 # elements and meets f16 again has cubes of them, as the gradient of a quotient by a determinant of 2 by 2 has.
 ERRORS_OF_SMALL = 2

@@ -37,6 +37,7 @@ from scalify_hlo.passes.held_values import after
 from scalify_hlo.passes.markers import magnitude, marker, power_of_two
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.samples import sample_of_rows
+from scalify_hlo.size.factors import ANY_SIZE, Factors
 from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
@@ -53,6 +54,8 @@ _BY_LARGEST = ("powers", "numbers")
 _TO_UNIT_SIZE = ("products", "columns", "statistics")
 # Places of gradients whose sizes are roughly known. What is measured elsewhere may be of any size that f32 has.
 _OF_KNOWN_SIZE = ("branches", "scores", "logits", "gradients")
+# Places of gradients that may be of any size: what they are computed of, and is as uncertain, stays in f32.
+_OF_ANY_SIZE = ("inverse", "factors")
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
 MEASURED, RESCALE = "scalify.measured", "rescale."
 _DESCRIPTIONS = {
@@ -60,6 +63,7 @@ _DESCRIPTIONS = {
     "scores": "gradient of attention scores",
     "logits": "gradient of the logits",
     "inverse": "gradient of the logits that is inverse to a size",
+    "factors": "gradient of the logits that is a product of many factors",
     "gradients": "gradient that enters the optimiser",
     "joined": "taken out of tensors that are joined, which have one scale",
     "columns": "in units of its own in a tensor of several, which has one scale",
@@ -72,7 +76,7 @@ _DESCRIPTIONS = {
 }
 # Where the statistic of large values is that of some of their rows: they are the largest of a step, and written in f32
 # for nothing else (on an H100 measuring them all took 25 of the 190 ms of a step of GPT-2 with FP8 products).
-_SAMPLED = ("scores", "logits", "inverse")
+_SAMPLED = ("scores", "logits", "inverse", "factors")
 # Elementwise factors of a gradient on its way into a branch: dropout.
 _MASKS = ("stablehlo.select", "stablehlo.multiply", "stablehlo.convert", "stablehlo.divide")
 
@@ -128,7 +132,10 @@ class AutoRescale(Pass):
                 sampled = place in _SAMPLED and not is_partitioned(module)
                 below = budget.RESCALE_HEADROOM_F16 if element == "f16" and place not in _TO_UNIT_SIZE else 0
                 statistic = "any" if statistic == "l2" and place not in _OF_KNOWN_SIZE else statistic
-                factor = _rescale(module, value, statistic, element, known.get(name), below=below, sampled=sampled)
+                own = {ANY_SIZE: ir.UnitAttr.get()} if place in _OF_ANY_SIZE else {}
+                factor = _rescale(
+                    module, value, statistic, element, known.get(name), below=below, sampled=sampled, attributes=own
+                )
                 if self.numbered:
                     factor.owner.attributes[MEASURED] = ir.StringAttr.get(name)
                 op = defining_op(value)
@@ -203,6 +210,10 @@ class AutoRescale(Pass):
                         found[value] = "inverse"
                 elif found.get(value) == "logits":
                     del found[value]
+            factors = Factors(calls)
+            for value in heads if "products" in self.places else ():
+                if value not in errors.inverse and factors.of(value) > budget.FACTORS_IN_F16:
+                    found[value] = "factors"
             for value in errors.powers:
                 found.setdefault(value, "powers")
             for value in errors.measured:
@@ -315,12 +326,12 @@ def measured_factors(module: ir.Module) -> dict[str, ir.Value]:
 
 def _rescale(
     module: ir.Module, value: ir.Value, statistic: str, element: str, known: float | None, *,
-    below: float, sampled: bool,
+    below: float, sampled: bool, attributes: dict[str, ir.Attribute],
 ) -> ir.Value:  # fmt: skip
     """Give all readers of `value` the same value with a scale that fits its data; what the scale is multiplied by.
 
     below: log2 by which a root mean square is to be below 1. sampled: the statistic of a large value is that of some
-    rows; what does not fit it in f16 is the largest number.
+    rows; what does not fit it in f16 is the largest number. attributes: of the marker that sets the scale.
     """
     readers = [(use.owner.operation, use.operand_number) for use in value.uses]
     ip, location = after(value)
@@ -340,7 +351,7 @@ def _rescale(
         else:
             factor = emit.splat(scalar, known)
         rescaled = emit.op("multiply", scalar, scale, factor)
-        own = {SATURATES: ir.UnitAttr.get()} if saturates else {}
+        own = attributes | ({SATURATES: ir.UnitAttr.get()} if saturates else {})
         (result,) = marker(module, "scalify.set_scaling", [value, rescaled], [value.type], **own)
     for reader, i in readers:
         reader.operands[i] = result

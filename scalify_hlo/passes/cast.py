@@ -27,6 +27,7 @@ from scalify_hlo.passes.held_values import WIDE, Held, convert
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
 from scalify_hlo.precision import TYPED, PrecisionPolicy, Preset, policy
+from scalify_hlo.size.factors import of_any_size
 from scalify_hlo.types import tensor_info
 
 # Argument attribute that tells what the pass took an argument for.
@@ -89,7 +90,7 @@ class Cast(Pass):
             state = self._state(module, main)
             chosen = self._for_weights(chosen, state)
             asking = products_in_f32(calls)
-            retyper = Retyper(calls, chosen, state, self._kept(calls) | asking, asking)
+            retyper = Retyper(calls, chosen, state, self._kept(calls) | asking | of_any_size(calls), asking)
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
             retyper.erase_carried()

@@ -40,16 +40,16 @@ _NO_WEIGHT = 2.0**-20
 # How many values are looked back at.
 _FAR = 50
 
-_CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
-_BOUNDED = frozenset(
+CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
+BOUNDED = frozenset(
     f"stablehlo.{name}"
     for name in (
         "tanh", "logistic", "sine", "cosine", "tan", "atan2", "compare", "sign", "is_finite", "constant", "iota",
         "log", "log_plus_one", "rng", "rng_bit_generator",
     )
 )  # fmt: skip
-_EXPONENTIALS = frozenset({"stablehlo.exponential", "stablehlo.exponential_minus_one"})
-_POWERS = {"stablehlo.sqrt": 0.5, "stablehlo.rsqrt": -0.5, "stablehlo.cbrt": 1 / 3, "chlo.square": 2.0}
+EXPONENTIALS = frozenset({"stablehlo.exponential", "stablehlo.exponential_minus_one"})
+POWERS = {"stablehlo.sqrt": 0.5, "stablehlo.rsqrt": -0.5, "stablehlo.cbrt": 1 / 3, "chlo.square": 2.0}
 # Operations of which only one operand is data: the others say where, or which.
 _FIRST = frozenset({"stablehlo.gather", "stablehlo.dynamic_slice", "stablehlo.reduce_precision", "stablehlo.sort"})
 
@@ -209,26 +209,26 @@ class SizeErrors:
 
     def _one(self, op: ir.Operation, operands: list[_Degrees]) -> _Degrees:
         name = op.name
-        if name in _BOUNDED or name.startswith("chlo.erf") or not operands:
+        if name in BOUNDED or name.startswith("chlo.erf") or not operands:
             return _NONE
-        if name == "stablehlo.clamp" and all(_number(op.operands[i]) is not None for i in (0, 2)):
+        if name == "stablehlo.clamp" and all(number_of(op.operands[i]) is not None for i in (0, 2)):
             return _NONE
-        if name in _CONTRACTIONS:
+        if name in CONTRACTIONS:
             both = _product(operands[0], operands[1])
             is_marked = not self._marks.keys().isdisjoint(both)
             return both if is_marked else _product(both, self._new(1.0, op.results[0]))
-        if name in _EXPONENTIALS:
+        if name in EXPONENTIALS:
             return self._new(1.0, op.results[0]) if operands[0] else _NONE
         if name == "stablehlo.multiply":
             return _product(operands[0], operands[1])
         if name == "stablehlo.divide":
-            if _number(op.operands[0]) is not None and _is_one_and_exponential(op.operands[1]):
+            if number_of(op.operands[0]) is not None and _is_one_and_exponential(op.operands[1]):
                 return _NONE  # logistic(x) = 1 / (1 + exp(-x))
             return _product(operands[0], _power(operands[1], -1))
-        if name in _POWERS:
-            return _power(operands[0], _POWERS[name])
+        if name in POWERS:
+            return _power(operands[0], POWERS[name])
         if name == "stablehlo.power":
-            exponent = _number(op.operands[1])
+            exponent = number_of(op.operands[1])
             if exponent is not None:
                 return _power(operands[0], exponent)
             return self._new(1.0) if operands[0] or operands[1] else _NONE
@@ -291,7 +291,7 @@ def _is_of_some_places(value: ir.Value) -> bool:
     """Whether a tensor has zeros in places that are always the same, as a diagonal has around it: what is left may be
     of another size than all of it, as variances are beside covariances."""
     op = defining_op(unconverted(value))
-    if op is None or op.name != "stablehlo.select" or all(_number(member) != 0 for member in op.operands[1:]):
+    if op is None or op.name != "stablehlo.select" or all(number_of(member) != 0 for member in op.operands[1:]):
         return False
     pending, seen = [op.operands[0]], set[ir.Value]()
     while pending:
@@ -332,10 +332,10 @@ def _is_one_and_exponential(value: ir.Value) -> bool:
         return False
     terms = [defining_op(unconverted(term)) for term in op.operands]
     exponential = any(term is not None and term.name == "stablehlo.exponential" for term in terms)
-    return exponential and any(_number(term) is not None for term in op.operands)
+    return exponential and any(number_of(term) is not None for term in op.operands)
 
 
-def _number(value: ir.Value) -> float | None:
+def number_of(value: ir.Value) -> float | None:
     """The one number that all elements of a constant are."""
     op = defining_op(value)
     while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.convert"):

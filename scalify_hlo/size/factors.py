@@ -1,0 +1,103 @@
+"""Of how many factors a value is a product: each leaves something out of the estimate of its size.
+
+# E[x^2 y^2] = E[x^2] E[y^2] where x^2 and y^2 have nothing to do with each other, as tensors of one program have
+
+A loss that is written out by a handful of operations gives a gradient of a few factors: differences, probabilities. One
+that is a simulation, a characteristic function or a spline gives one of dozens, and each is half an octave or so off,
+most of them to the same side. Numbers that are constants are no factors. What a product of matrices or a loop gives
+counts anew, and so do bounded functions; what is measured has none.
+"""
+
+from collections.abc import Iterable
+
+from scalify_hlo import budget
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
+from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import composite_name
+from scalify_hlo.module.traits import CARRYING, Trait, has
+from scalify_hlo.size.size_errors import BOUNDED, CONTRACTIONS, EXPONENTIALS, POWERS, number_of
+from scalify_hlo.types import tensor_info
+
+# Attribute of a marker that sets the scale that was measured of a value: there was no telling how large it is.
+ANY_SIZE = "scalify.any_size"
+_PRODUCTS = ("stablehlo.multiply", "stablehlo.divide")
+_LOOPS = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
+# As many as are told apart.
+_MOST = 1000.0
+
+
+def of_any_size(calls: CallGraph) -> set[ir.Value]:
+    """What is measured because it may be of any size, and what it is computed of as far as that may be so too."""
+    measured = [op.operands[0] for function in calls.functions.values() for op in walk(function) if _is_of_any_size(op)]
+    return Factors(calls).behind(measured)
+
+
+def _is_of_any_size(op: ir.Operation) -> bool:
+    attributes = op.attributes.get("composite_attributes") if op.name == "stablehlo.composite" else None
+    return attributes is not None and ANY_SIZE in ir.DictAttr(attributes)
+
+
+class Factors:
+    """Looks back from values: of the rest of a program nothing is read. Functions are called once each."""
+
+    def __init__(self, calls: CallGraph):
+        self._calls = calls
+        self._known: dict[ir.Value, float] = {}
+
+    def of(self, value: ir.Value) -> float:
+        """How many factors a float value has, `_MOST` at most."""
+        pending = [value]
+        while pending:
+            current = pending[-1]
+            if current in self._known:
+                pending.pop()
+                continue
+            sources = self._sources(current)
+            missing = [source for source in sources if source not in self._known]
+            if missing:
+                pending += missing
+            else:
+                self._known[current] = min(self._count(current, sources), _MOST)
+        return self._known[value]
+
+    def behind(self, values: Iterable[ir.Value]) -> set[ir.Value]:
+        """These, and what they are computed of as far as it has more factors than f16 bears, or was only moved."""
+        found, pending = set[ir.Value](), list(values)
+        while pending:
+            value = pending.pop()
+            if value in found:
+                continue
+            found.add(value)
+            op = defining_op(value)
+            moves = op is not None and (op.name in CARRYING or has(op.name, Trait.MOVES | Trait.ASSEMBLES))
+            pending += [source for source in self._sources(value) if moves or self.of(source) > budget.FACTORS_IN_F16]
+        return found
+
+    def _sources(self, value: ir.Value) -> list[ir.Value]:
+        """The float values that one is computed of; none where counting begins anew."""
+        op = defining_op(value)
+        if op is None:
+            argument = ir.BlockArgument(value)
+            function = self._calls.function_of_block(argument.owner)
+            sites = self._calls.sites.get(function, []) if function is not None else []
+            return [site.operands[argument.arg_number] for site in sites]
+        if op.name in CONTRACTIONS or op.name in BOUNDED or op.name in _LOOPS or composite_name(op):
+            return []
+        callee = self._calls.callee_body(op)
+        if callee is not None:
+            return [terminator(callee).operands[ir.OpResult(value).result_number]]
+        operands = list(op.operands)[1:] if op.name == "stablehlo.select" else list(op.operands)
+        return [operand for operand in operands if tensor_info(operand.type).carries_scale]
+
+    def _count(self, value: ir.Value, sources: list[ir.Value]) -> float:
+        counts = [self._known[source] for source in sources]
+        op = defining_op(value)
+        if op is None or not counts:
+            return 0.0
+        if op.name in _PRODUCTS:
+            return sum(counts) + (not any(number_of(operand) is not None for operand in op.operands))
+        if op.name in EXPONENTIALS:
+            return 1.0
+        if op.name in POWERS:
+            return abs(POWERS[op.name]) * counts[0]
+        return max(counts)
