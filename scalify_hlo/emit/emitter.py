@@ -85,18 +85,22 @@ class Emitter(ZeroScaleEmitter):
         return self.scope.cache[key]
 
     def _rescale_by_constant(self, data: ir.Value, info: TensorInfo, exponent: float) -> ir.Value:
-        if info.is_float and FLOAT_RANGE[info.element][2] < 7:  # f8: no arithmetic in the type itself
-            return self.convert(self._rescale_by_constant(self.convert(data, "f32"), tensor_info(
-                self.tensor_type(data.type, "f32")), exponent), info.element)  # fmt: skip
-        source, total = data, exponent
-        constant = constant_behind(data)
-        number = None if constant is None or info.is_complex else splat_number(constant)
-        if number is not None and number and info.min_exponent <= math.log2(abs(number)) + exponent < info.max_exponent:
-            return self.splat(data, number * 2.0**exponent)
         low, high = info.min_exponent, info.max_exponent
+        narrow = info.is_narrow and FLOAT_RANGE[info.element][2] < 7  # f8: no arithmetic in the type itself
+        constant = None if narrow or info.is_complex else constant_behind(data)
+        number = None if constant is None else splat_number(constant)
+        if number is not None and number and low <= math.log2(abs(number)) + exponent < high:
+            return self.splat(data, number * 2.0**exponent)
+        if narrow or (info.is_narrow and not low <= exponent <= high):
+            # 2^16 is no f16, and XLA makes one factor of 2^15 and 2 that follow each other.
+            wide = self.convert(data, "f32")
+            return self.convert(self._rescale_by_constant(wide, tensor_info(wide.type), exponent), info.element)
+        source, total = data, exponent
         if info.is_complex:  # multiplied by f32 scale values
             low, high = max(low, -126), min(high, 127)
         while exponent:
+            if source != data:  # as above
+                data = self.op("optimization_barrier", data.type, data)
             step = max(low, min(high, exponent))
             if info.is_complex:
                 data = self._scaled_by("multiply", data, self.constant(self.scalar, 2.0**step), info)
