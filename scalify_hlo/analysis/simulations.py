@@ -3,7 +3,8 @@
 # x' = x + h v, v' = v + h f(x, v, a), a an action, which is an integer: no number of a parameter enters x
 
 No product reads it but as an input, so that 16 bits make nothing of it faster, while x + h v is rounded in each step,
-and x may grow to any size from where it starts.
+and x may grow to any size from where it starts. The same holds of what a loop adds to in each iteration without
+any product, though parameters enter it: concentrations of 10^4 that diffuse by 1 an iteration would not move in f16.
 """
 
 from collections.abc import Callable
@@ -15,6 +16,11 @@ from scalify_hlo.module.traits import Trait, is_linear_algebra, names
 from scalify_hlo.types import tensor_info
 
 _PRODUCTS = names(Trait.CONTRACTS)
+# x + y, and what keeps such a sum in bounds: of each operand that x may be.
+_KEEPS_SUM = {
+    "stablehlo.add": (0, 1), "stablehlo.subtract": (0,), "stablehlo.convert": (0,), "stablehlo.select": (1, 2),
+    "stablehlo.maximum": (0, 1), "stablehlo.minimum": (0, 1), "stablehlo.clamp": (1,),
+}  # fmt: skip
 
 
 def simulated_values(calls: CallGraph, loop: ir.Operation, is_from_model: Callable[[ir.Value], bool]) -> set[ir.Value]:
@@ -33,6 +39,51 @@ def simulated_values(calls: CallGraph, loop: ir.Operation, is_from_model: Callab
         if not any(_is_foreign(value, own, body, loop, is_from_model) for value in own):
             found |= own
     return found
+
+
+# c' = c + D (c_left - 2 c + c_right)
+def integrated_values(calls: CallGraph, loop: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
+    """The arguments of a loop's body that it adds to in each iteration, where what is added is of no product.
+
+    Returns them, and the float values inside of the loop that they are computed of.
+    """
+    body = loop.regions[1].blocks[0]
+    arguments, behind = set[ir.Value](), set[ir.Value]()
+    inside = Slice(calls, loop)
+    for argument, last in zip(body.arguments, terminator(body).operands, strict=True):
+        info = tensor_info(argument.type)
+        if info.is_float and info.rank and _is_added_to(calls, argument, last):
+            own = inside.behind([argument])
+            operations = (defining_op(value) for value in own)
+            if not any(op is not None and (op.name in _PRODUCTS or is_linear_algebra(op)) for op in operations):
+                arguments.add(argument)
+                behind |= own
+    return arguments, behind
+
+
+def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> bool:
+    """Whether an iteration makes of an argument a sum that has it as a term, as it is."""
+    pending, seen, adds = [last], set[ir.Value](), False
+    while pending:
+        value = pending.pop()
+        if value == argument:
+            if adds:
+                return True
+            continue
+        if value in seen:
+            continue
+        seen.add(value)
+        op = defining_op(value)
+        if op is None:
+            entered = ir.BlockArgument(value)
+            name = calls.function_of_block(entered.owner)
+            pending += [site.operands[entered.arg_number] for site in calls.sites.get(name or "", ())]
+        elif (callee := calls.callee_body(op)) is not None:
+            pending.append(terminator(callee).operands[ir.OpResult(value).result_number])
+        else:
+            adds = adds or op.name in ("stablehlo.add", "stablehlo.subtract")
+            pending += [op.operands[i] for i in _KEEPS_SUM.get(op.name, ())]
+    return False
 
 
 def _is_stack(argument: ir.Value) -> bool:

@@ -41,6 +41,7 @@ class OperationRetyper:
         self.update = update
         self.keep = keep
         self.asking = asking or set[ir.Value]()
+        self.integrated = set[ir.Value]()  # of `keep`, what loops add to in each iteration
         self.held: dict[ir.Value, Held] = {}
         self.errors: list[Diagnostic] = []
         self._gradients = set(update.gradients)

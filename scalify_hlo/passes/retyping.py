@@ -29,7 +29,7 @@ from scalify_hlo.analysis.calls import only_reader, terminator
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.products import is_padded
 from scalify_hlo.analysis.residuals import residual_values
-from scalify_hlo.analysis.simulations import simulated_values
+from scalify_hlo.analysis.simulations import integrated_values, simulated_values
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.carriers import carries
@@ -210,6 +210,9 @@ class Retyper(OperationRetyper):
             self.keep.update(residual_values(self.calls, op, budget.TOLERANCE * epsilon(self.policy.compute)))
             self.keep.update(simulated_values(self.calls, op, self._is_from_model))
             self.keep.update(carried_in_f32(self.calls, op, self.asking))
+            integrated, behind = integrated_values(self.calls, op)
+            self.integrated.update(integrated)
+            self.keep.update(behind)
         extremes = becomes_extreme(self.calls, op, self.held)
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
@@ -251,7 +254,7 @@ class Retyper(OperationRetyper):
             return self.policy.update
         written = _stacked(carried, last)
         if written is not None and (
-            self.exact.is_moved_whole(written) or _is_path(body, written) or _is_a_number_a_row(body, written)
+            self.exact.is_moved_whole(written) or self._is_path(body, written) or _is_a_number_a_row(body, written)
         ):
             self.exact.whole_stacks.update((carried, loop.results[i]))
             return WIDE
@@ -267,6 +270,22 @@ class Retyper(OperationRetyper):
             return self.policy.accumulation if self.policy.compute != WIDE else WIDE
         few = info.size == max(info.shape[0], 1) or (written is None and _has_short_rows(carried))
         return WIDE if few else self.policy.compute
+
+    def _is_path(self, body: ir.Block, written: ir.Value) -> bool:
+        """Whether what an iteration writes into a stack is what it carries on with in f32: a path.
+
+        # |p_t| - r: what is measured of a path is a difference, which f16 would round away
+        """
+        *_, moved = before_moves(written)
+        carried = zip(terminator(body).operands, body.arguments, strict=True)
+        return any(
+            last != argument
+            and (
+                (moved == last and _has_short_rows(argument))
+                or (argument in self.integrated and moved in (last, argument))
+            )
+            for last, argument in carried
+        )
 
     def _branches(self, op: ir.Operation) -> None:
         ends = [self.block(region.blocks[0]) for region in op.regions]
@@ -372,16 +391,6 @@ def _stacked(carried: ir.Value, last: ir.Value) -> ir.Value | None:
     op = last.owner.operation if isinstance(last, ir.OpResult) else None
     writes = op is not None and op.name == "stablehlo.dynamic_update_slice" and op.operands[0] == carried
     return op.operands[1] if op is not None and writes else None
-
-
-def _is_path(body: ir.Block, written: ir.Value) -> bool:
-    """Whether what an iteration writes into a stack is what it carries on with in f32, rows of few numbers: a path.
-
-    # |p_t| - r: what is measured of a path is a difference, which f16 would round away
-    """
-    *_, moved = before_moves(written)
-    carried = zip(terminator(body).operands, body.arguments, strict=True)
-    return any(last == moved and last != argument and _has_short_rows(argument) for last, argument in carried)
 
 
 def _is_a_number_a_row(body: ir.Block, written: ir.Value) -> bool:

@@ -15,6 +15,7 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.normal_form import NormalForm
 
+ROUNDED = {"xla_allow_excess_precision": False}
 GENERATOR = np.random.default_rng(0)
 W = np.float32(GENERATOR.standard_normal((8, 4)))
 STATE = np.float32(0.02 * GENERATOR.standard_normal((16, 8)))
@@ -83,3 +84,53 @@ def test_a_simulation_is_that_of_f32(precision: str) -> None:
     scaled = sc.scalify(function, precision=precision)(*map(sc.as_scaled_array, (STATE, W)))
     got = np.asarray(scaled.data, np.float64) * np.asarray(scaled.scale, np.float64)
     assert np.linalg.norm(got - exact) < 2e-3 * np.linalg.norm(exact)
+
+
+def _diffused(rate: Any, start: Any) -> Any:
+    """Concentrations of 10^4 in ten cells, out of the last of which 1 is taken in each step."""
+
+    def step(c: Any, _: Any) -> Any:
+        flow, none = rate * (c[:, 1:] - c[:, :-1]), jnp.zeros((len(start), 1))
+        c = c + jnp.concatenate([flow, none - 1], 1) - jnp.concatenate([none, flow], 1)
+        return c, c[:, -1]
+
+    return jax.lax.scan(step, jnp.broadcast_to(start[:, None], (len(start), 10)), None, length=24)[1]
+
+
+def _grown(rate: Any, start: Any) -> Any:
+    """Species that grow slowly and eat each other, by Euler's method."""
+
+    def step(n: Any, _: Any) -> Any:
+        n = jnp.maximum(n + 1e-3 * n * (rate - n / 2e4 - 1e-5 * jnp.roll(n, 1, 1)), 0)
+        return n, n
+
+    return jax.lax.scan(step, start[:, None] * (1 + jnp.arange(8) / 8), None, length=40)[1]
+
+
+def _drifted(rate: Any, start: Any) -> Any:
+    """Prices that move by some parts in a thousand."""
+
+    def step(x: Any, t: Any) -> Any:
+        moved = x - rate * 1e-2 * x * jnp.sin(t * jnp.arange(6.0))
+        return moved, x
+
+    return jax.lax.scan(step, start[:, None] + jnp.arange(6.0), jnp.arange(32.0))[1]
+
+
+@pytest.mark.parametrize("simulate", [_diffused, _grown, _drifted])
+def test_what_a_loop_without_products_adds_to_moves(simulate: Any) -> None:
+    """Of 10^4 the next number of f16 is 8 away: where a parameter entered it, nothing moved or all did by too much."""
+    start = np.linspace(8e3, 2e4, 8).astype(np.float32)
+    rate = np.float32(0.1)
+
+    def loss(rate: Any, start: Any) -> Any:
+        path = simulate(rate, start)
+        return jnp.mean((path - path[:1] + 5) ** 2)
+
+    def both(rate: Any, start: Any) -> Any:
+        return jax.value_and_grad(loss)(rate, start)
+
+    expected = jax.jit(both)(rate, start)
+    scaled: Any = jax.jit(sc.scalify(both, precision="fp16"), compiler_options=ROUNDED)
+    for got, right in zip(scaled(*sc.as_scaled_array((rate, start))), expected, strict=True):
+        assert abs(float(np.asarray(got)) - float(right)) < 2e-3 * abs(float(right))
