@@ -128,6 +128,19 @@ def _chain(count: int) -> Function:
     return function
 
 
+def _gradient_of_factors(count: int) -> Function:
+    def loss(w: jax.Array, x: jax.Array, a: jax.Array) -> jax.Array:
+        y = jnp.tanh(x @ w) @ w
+        for i in range(count):
+            y = y * (a + i)
+        return jnp.mean(jnp.sin(y))
+
+    def function(w: jax.Array, x: jax.Array, a: jax.Array) -> jax.Array:
+        return w - 0.1 * jax.grad(loss)(w, x, a)
+
+    return function
+
+
 def _difference(power: int) -> Function:
     def function(x: jax.Array, y: jax.Array) -> jax.Array:
         d = jnp.sum(abs(x), 0) - jnp.sum(abs(x.T.reshape(x.shape)), 0)
@@ -359,6 +372,9 @@ def cases() -> dict[str, list[Case]]:
         "RESCALE_HEADROOM_F16": [(_MOMENTUM, rescaled)],
         "ERRORS_OF_SMALL": [(program(_chain(n), "f32[3,3]", "f32[3,3]"), products_rescaled) for n in (2, 3)],
         "ERRORS_IN_F16": [(program(_chain(n), "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (5, 8)],
+        "FACTORS_IN_F16": [
+            (program(_gradient_of_factors(n), "f32[8,8]", "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (12, 24)
+        ],
         "HIGHEST_DEGREE_IN_F16": [
             (program(lambda x, w, n=n: ((x @ w) ** n) @ w, "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (2, 3)
         ],

@@ -15,11 +15,14 @@ from scalify_hlo.analysis.calls import CallGraph, follow_calls, walk
 from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.traits import Trait, has, names
 from scalify_hlo.types import tensor_info
 
 _EXPONENTIALS = ("stablehlo.exponential", "stablehlo.power")
 _MOVED = names(Trait.MOVES | Trait.ASSEMBLES)
+# How many values are looked at to find that one is spread.
+_FAR = 64
 _LOGARITHMS = ("stablehlo.log", "stablehlo.log_plus_one")
 
 
@@ -34,12 +37,12 @@ def unbounded_exponentials(calls: CallGraph, element: str) -> list[ir.Value]:
     ]
 
 
-def few_exponentials(exponentials: Iterable[ir.Value]) -> Iterator[ir.Value]:
-    """Those of exponentials without a bound that are few numbers and are spread to more elements."""
+def few_exponentials(calls: CallGraph, exponentials: Iterable[ir.Value]) -> Iterator[ir.Value]:
+    """Those of exponentials without a bound that are few numbers and are spread to more elements, in loops too."""
     for value in exponentials:
         info = tensor_info(value.type)
         few = info.is_static and info.size <= budget.FEW_NUMBERS and value.owner.name == "stablehlo.exponential"
-        if few and _is_spread(value, info.size):
+        if few and _is_spread(calls, value, info.size):
             yield value
 
 
@@ -76,12 +79,32 @@ def _hands_on(op: ir.Operation) -> bool:
     return len(op.results) == 1 and (computes or moves) and tensor_info(op.results[0].type).is_float
 
 
-def _is_spread(value: ir.Value, count: int) -> bool:
-    """Whether what a value is moved to has more elements than it."""
-    for use in value.uses:
-        op = use.owner.operation
-        if op.name in MOVES and len(op.results) == 1:
-            moved = op.results[0]
-            if tensor_info(moved.type).size > count or _is_spread(moved, count):
-                return True
+def _is_multiple(op: ir.Operation, value: ir.Value) -> bool:
+    """Whether an operation multiplies a value, or divides it by a number: exp(x) / sum(exp(x)) has no size."""
+    if op.name == "stablehlo.divide":
+        return op.operands[0] == value and number_behind(op.operands[1]) is not None
+    return op.name in ("stablehlo.negate", "stablehlo.multiply")
+
+
+def _is_spread(calls: CallGraph, value: ir.Value, count: int) -> bool:
+    """Whether more elements than a value has are as large as it: what it is moved to, or what is computed of it."""
+    pending, seen = [value], set[ir.Value]()
+    while pending and len(seen) < _FAR:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for use in current.uses:
+            op = use.owner.operation
+            callee = calls.callee_body(op)
+            if op.name in MOVES and len(op.results) == 1:
+                if tensor_info(op.results[0].type).size > count:
+                    return True
+                pending.append(op.results[0])
+            elif op.name == "stablehlo.while":
+                pending.append(op.regions[1].blocks[0].arguments[use.operand_number])
+            elif callee is not None:
+                pending.append(callee.arguments[use.operand_number])
+            elif _is_multiple(op, current) and tensor_info(op.results[0].type).size <= count:
+                pending.append(op.results[0])
     return False

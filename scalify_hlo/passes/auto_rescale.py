@@ -55,7 +55,7 @@ _TO_UNIT_SIZE = ("products", "columns", "statistics")
 # Places of gradients whose sizes are roughly known. What is measured elsewhere may be of any size that f32 has.
 _OF_KNOWN_SIZE = ("branches", "scores", "logits", "gradients")
 # Places of gradients that may be of any size: what they are computed of, and is as uncertain, stays in f32.
-_OF_ANY_SIZE = ("inverse", "factors")
+_OF_ANY_SIZE = frozenset({"inverse", "factors"})
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
 MEASURED, RESCALE = "scalify.measured", "rescale."
 _DESCRIPTIONS = {
@@ -142,6 +142,8 @@ class AutoRescale(Pass):
                 where = describe_location(op.location) if op is not None else ""
                 what = f"rescaled: {_DESCRIPTIONS[place]}, {value.type}"
                 remarks.append(Diagnostic(what, where, "remark", detail=True))
+            if not _OF_ANY_SIZE.isdisjoint(found.values()):
+                module.operation.attributes[ANY_SIZE] = ir.UnitAttr.get()
             erase_dead(module)
             merge_equal(module)
         if not found:
@@ -228,7 +230,7 @@ class AutoRescale(Pass):
                 found.setdefault(value, "columns")
         if not {"numbers", "exponentials"}.isdisjoint(self.places):
             unbounded = unbounded_exponentials(calls, self.compute or "f16")
-            for value in few_exponentials(unbounded) if "numbers" in self.places else ():
+            for value in few_exponentials(calls, unbounded) if "numbers" in self.places else ():
                 found.setdefault(value, "numbers")
             for value in contracted_exponentials(calls, main, unbounded) if "exponentials" in self.places else ():
                 found.setdefault(value, "exponentials")

@@ -26,8 +26,14 @@ _LOOPS = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
 _MOST = 1000.0
 
 
-def of_any_size(calls: CallGraph) -> set[ir.Value]:
-    """What is measured because it may be of any size, and what it is computed of as far as that may be so too."""
+def of_any_size(module: ir.Module, calls: CallGraph) -> set[ir.Value]:
+    """What is measured because it may be of any size, and what it is computed of as far as that may be so too.
+
+    The module has the attribute of the markers, if there are any, and loses it.
+    """
+    if ANY_SIZE not in module.operation.attributes:
+        return set()
+    del module.operation.attributes[ANY_SIZE]
     measured = [op.operands[0] for function in calls.functions.values() for op in walk(function) if _is_of_any_size(op)]
     return Factors(calls).behind(measured)
 

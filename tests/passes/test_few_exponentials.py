@@ -23,7 +23,8 @@ def _count(function: Callable[..., Any], *arguments: Any) -> int:
     text = jax.export.export(jax.jit(function))(*arguments).mlir_module()
     with make_context():
         module = ir.Module.parse(text)
-        return len(list(few_exponentials(unbounded_exponentials(CallGraph(module), "f16"))))
+        calls = CallGraph(module)
+        return len(list(few_exponentials(calls, unbounded_exponentials(calls, "f16"))))
 
 
 def _exponential_alone(n: Array, x: Array) -> tuple[Array, Array]:
@@ -34,6 +35,15 @@ def _of_many(n: Array, x: Array) -> Array:
     return n[:, None] * jnp.exp(x)
 
 
+def _in_a_loop(n: Array, x: Array) -> Array:
+    """A step whose length is learned."""
+
+    def step(x: Array, _: Any) -> tuple[Array, None]:
+        return x - jnp.exp(n[0]) * jnp.roll(x, 1), None
+
+    return jax.lax.scan(step, x, None, length=4)[0]
+
+
 _CASES: list[tuple[Callable[[Array, Array], Any], int]] = [
     (lambda n, x: jnp.exp(n[0]) * x, 1),
     (lambda n, x: x / jnp.exp(n)[:, None], 1),
@@ -42,6 +52,8 @@ _CASES: list[tuple[Callable[[Array, Array], Any], int]] = [
     (lambda n, x: jax.nn.softmax(n)[:, None] * x, 0),
     (lambda n, x: jax.nn.sigmoid(n[0]) * x, 0),
     (_of_many, 0),
+    (_in_a_loop, 1),
+    (lambda n, x: x * (-2 * jnp.exp(n[0]) * n[1]), 1),  # a multiple of it
 ]
 
 
