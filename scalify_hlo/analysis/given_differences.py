@@ -5,12 +5,17 @@
 Of times, prices, counts and pixels the elements have more in common than they differ by; what a model computes of its
 weights is centred. A difference is told by what is computed: the coefficients of the tensor's elements add up to 0, as
 those of a[1:] - a[:-1], of a - mean(a), or of -(b - a) where b is a moved. So are those of two tensors that are given.
+
+# (a - mean) (1 / deviation): columns of 10^3 and of 10^-3 times 10^-3 and 10^3 are of size 1, and not of 10^6
+
+Nor does it follow how large such a tensor is when its columns are multiplied by a number each, for they are in units of
+their own: by how much they are out of proportion is what the numbers are chosen by.
 """
 
 from collections.abc import Iterable
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, follow_calls
+from scalify_hlo.analysis.calls import CallGraph, defining_op, follow_calls
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
@@ -19,6 +24,7 @@ from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
 _COMPUTES = names(Trait.ELEMENTWISE | Trait.MOVES | Trait.ASSEMBLES, without=Trait.COLLECTIVE | Trait.BODY)
+_TERMWISE = ("stablehlo.add", "stablehlo.subtract", "stablehlo.multiply")
 # A tensor, and what the coefficients of its elements add up to.
 _Part = tuple[ir.Value, float]
 
@@ -38,18 +44,26 @@ class _Finder:
         self.found: list[ir.Value] = []
         self._number = number
         self._parts: dict[ir.Value, _Part] = {value: (value, 1.0) for value in given}
+        self._columns = {value for value in self._parts if tensor_info(value.type).rank > 1}  # and sums with rows
 
     def hand_on(self, values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
         """What is known of operands, of a function's arguments; of what it returns, of the call's results."""
         for value, place in zip(values, places, strict=True):
             if value in self._parts:
                 self._parts[place] = self._parts[value]
+            if value in self._columns:
+                self._columns.add(place)
 
     def look_at(self, op: ir.Operation) -> None:
         """Learn what one operation's result is."""
         if len(op.results) != 1 or not tensor_info(op.results[0].type).is_float:
             return
         result = op.results[0]
+        if op.name in _TERMWISE and self._is_by_columns(op):
+            self._columns.add(result)
+            if op.name == "stablehlo.multiply":
+                self.found.append(result)
+                return
         part = self._part(op)
         if part is not None and not part[1]:
             info = tensor_info(result.type)
@@ -62,6 +76,11 @@ class _Finder:
             floats = [value for value in op.operands if tensor_info(value.type).is_float]
             if any(value in self._parts for value in floats) and all(self._is_given(value) for value in floats):
                 self._parts[result] = (result, 1.0)
+
+    def _is_by_columns(self, op: ir.Operation) -> bool:
+        """Whether columns of a tensor that is given meet a number each."""
+        a, b = op.operands
+        return (a in self._columns and _is_row(b)) or (b in self._columns and _is_row(a))
 
     def _is_given(self, value: ir.Value) -> bool:
         return value in self._parts or self._number(value) is not None
@@ -99,6 +118,18 @@ class _Finder:
             if part is not None and number and (op.name == "stablehlo.multiply" or part is parts[0]):
                 return part[0], part[1] * number if op.name == "stablehlo.multiply" else part[1] / number
         return None
+
+
+def _is_row(value: ir.Value) -> bool:
+    """Whether a tensor is several numbers, of its last dimension, repeated along the others."""
+    op = defining_op(value)
+    while op is not None and op.name == "stablehlo.broadcast_in_dim":
+        source, rank = op.operands[0], tensor_info(op.results[0].type).rank
+        last = list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))[-1:]
+        if 1 < tensor_info(source.type).size == tensor_info(value.type).shape[-1] and last == [rank - 1]:
+            return True
+        op = defining_op(source)
+    return False
 
 
 def _adds(op: ir.Operation) -> bool:
