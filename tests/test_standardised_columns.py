@@ -23,11 +23,11 @@ Y = np.tanh((X - MEAN) * INVERSE).sum(1, keepdims=True)
 LAYERS = [np.float32(GENERATOR.normal(size=s) / np.sqrt(s[0])) for s in ((8, 48), (48, 1))]
 
 
-def _constants(p: Any, x: Any) -> Any:
+def _constants(_: Any, x: Any) -> Any:
     return (x - MEAN) * INVERSE
 
 
-def _affine(p: Any, x: Any) -> Any:
+def _affine(_: Any, x: Any) -> Any:
     return x * INVERSE - MEAN * INVERSE
 
 
