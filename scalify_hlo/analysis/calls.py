@@ -113,6 +113,17 @@ class CallGraph:
         name = callee_name(op)
         return self.body(name) if name in self.functions else None
 
+    def across(self, value: ir.Value) -> list[ir.Value] | None:
+        """What a value is on the other side of a call: what each caller gives for a function's argument, or what a
+        callee returns for a call's result; None for a value that no call hands on."""
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            name = self.function_of_block(owner)
+            index = ir.BlockArgument(value).arg_number
+            return None if name is None else [site.operands[index] for site in self.sites.get(name, ())]
+        callee = self.callee_body(owner.operation)
+        return None if callee is None else [terminator(callee).operands[ir.OpResult(value).result_number]]
+
     def called(self, op: ir.Operation) -> ir.Operation | None:
         """The function that `op` calls; None when it calls none that has a body."""
         return self.functions.get(callee_name(op) or "") if op.name in CALLS else None

@@ -23,42 +23,33 @@ _KEEPS_SUM = {
 }  # fmt: skip
 
 
-def simulated_values(calls: CallGraph, loop: ir.Operation, is_from_model: Callable[[ir.Value], bool]) -> set[ir.Value]:
+# c' = c + D (c_left - 2 c + c_right)
+def simulated_values(
+    calls: CallGraph, loop: ir.Operation, is_from_model: Callable[[ir.Value], bool]
+) -> tuple[set[ir.Value], set[ir.Value]]:
     """The float values inside of a `stablehlo.while` that such carried values are, or are computed of.
 
     is_from_model: whether a value from outside depends on an input or parameter.
+    Returns also the arguments of the loop's body that it adds to in each iteration, what is added being of no product.
     """
     body = loop.regions[1].blocks[0]
-    found: set[ir.Value] = set()
+    found, integrated = set[ir.Value](), set[ir.Value]()
     inside = Slice(calls, loop)
     for argument, last in zip(body.arguments, terminator(body).operands, strict=True):
         info = tensor_info(argument.type)
-        if not info.is_float or not info.rank or last == argument or argument in found or _is_stack(argument):
+        if not info.is_float or not info.rank or last == argument:
+            continue
+        adds = _is_added_to(calls, argument, last)
+        if not adds and (argument in found or _is_stack(argument)):
             continue
         own = inside.behind([argument])
-        if not any(_is_foreign(value, own, body, loop, is_from_model) for value in own):
+        if any(_is_of_product(value) for value in own):
+            continue
+        if adds:
+            integrated.add(argument)
+        if adds or not any(_is_foreign(value, own, body, loop, is_from_model) for value in own):
             found |= own
-    return found
-
-
-# c' = c + D (c_left - 2 c + c_right)
-def integrated_values(calls: CallGraph, loop: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
-    """The arguments of a loop's body that it adds to in each iteration, where what is added is of no product.
-
-    Returns them, and the float values inside of the loop that they are computed of.
-    """
-    body = loop.regions[1].blocks[0]
-    arguments, behind = set[ir.Value](), set[ir.Value]()
-    inside = Slice(calls, loop)
-    for argument, last in zip(body.arguments, terminator(body).operands, strict=True):
-        info = tensor_info(argument.type)
-        if info.is_float and info.rank and _is_added_to(calls, argument, last):
-            own = inside.behind([argument])
-            operations = (defining_op(value) for value in own)
-            if not any(op is not None and (op.name in _PRODUCTS or is_linear_algebra(op)) for op in operations):
-                arguments.add(argument)
-                behind |= own
-    return arguments, behind
+    return found, integrated
 
 
 def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> bool:
@@ -74,13 +65,10 @@ def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> bool:
             continue
         seen.add(value)
         op = defining_op(value)
-        if op is None:
-            entered = ir.BlockArgument(value)
-            name = calls.function_of_block(entered.owner)
-            pending += [site.operands[entered.arg_number] for site in calls.sites.get(name or "", ())]
-        elif (callee := calls.callee_body(op)) is not None:
-            pending.append(terminator(callee).operands[ir.OpResult(value).result_number])
-        else:
+        across = calls.across(value)
+        if across is not None:
+            pending += across
+        elif op is not None:
             adds = adds or op.name in ("stablehlo.add", "stablehlo.subtract")
             pending += [op.operands[i] for i in _KEEPS_SUM.get(op.name, ())]
     return False
@@ -92,16 +80,17 @@ def _is_stack(argument: ir.Value) -> bool:
     return all(name == "stablehlo.dynamic_update_slice" and i == 0 for name, i in uses)
 
 
+def _is_of_product(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and (op.name in _PRODUCTS or is_linear_algebra(op))
+
+
 def _is_foreign(
     value: ir.Value, own: set[ir.Value], body: ir.Block, loop: ir.Operation, is_from_model: Callable[[ir.Value], bool]
 ) -> bool:
-    """Whether a product gives a value, or something of an input or parameter from outside of the loop enters it."""
+    """Whether something of an input or parameter from outside of the loop enters a value."""
     op = defining_op(value)
-    if op is None:
-        return False
-    if op.name in _PRODUCTS or is_linear_algebra(op):
-        return True
-    for operand in op.operands:
+    for operand in op.operands if op is not None else ():
         info = tensor_info(operand.type)
         if not info.is_float or not info.rank or operand in own:
             continue

@@ -86,12 +86,12 @@ class Emitter(ZeroScaleEmitter):
 
     def _rescale_by_constant(self, data: ir.Value, info: TensorInfo, exponent: float) -> ir.Value:
         low, high = info.min_exponent, info.max_exponent
-        narrow = info.is_narrow and FLOAT_RANGE[info.element][2] < 7  # f8: no arithmetic in the type itself
-        constant = None if narrow or info.is_complex else constant_behind(data)
+        in_f8 = info.is_float and FLOAT_RANGE[info.element][2] < 7  # no arithmetic in the type itself
+        constant = None if in_f8 or info.is_complex else constant_behind(data)
         number = None if constant is None else splat_number(constant)
         if number is not None and number and low <= math.log2(abs(number)) + exponent < high:
             return self.splat(data, number * 2.0**exponent)
-        if narrow or (info.is_narrow and not low <= exponent <= high):
+        if in_f8 or (info.is_narrow and not low <= exponent <= high):
             # 2^16 is no f16, and XLA makes one factor of 2^15 and 2 that follow each other.
             wide = self.convert(data, "f32")
             return self.convert(self._rescale_by_constant(wide, tensor_info(wide.type), exponent), info.element)

@@ -53,10 +53,12 @@ class Constant:
     is_read: bool = True
 
 
-def constant_behind(value: ir.Value) -> ir.Operation | None:
-    """The constant that a value is, or that is broadcast to it; None for other values."""
+def constant_behind(value: ir.Value, *, converted: bool = False) -> ir.Operation | None:
+    """The constant that a value is, or that is broadcast to it, perhaps `converted`; None for other values."""
     owner = value.owner
-    while not isinstance(owner, ir.Block) and owner.name == "stablehlo.broadcast_in_dim":
+    while not isinstance(owner, ir.Block) and (
+        owner.name == "stablehlo.broadcast_in_dim" or (converted and owner.name == "stablehlo.convert")
+    ):
         owner = owner.operands[0].owner
     return owner.operation if not isinstance(owner, ir.Block) and owner.name == CONSTANT else None
 
@@ -78,9 +80,9 @@ def splat_number(constant: ir.Operation) -> float | int | None:
     return number if isinstance(number, int | float) else None
 
 
-def number_behind(value: ir.Value) -> float | int | None:
-    """The number that all elements of a constant are, or of one that is broadcast; None for other values."""
-    constant = constant_behind(value)
+def number_behind(value: ir.Value, *, converted: bool = False) -> float | int | None:
+    """The number that all elements of a constant are, or of one that is broadcast, perhaps `converted`; else None."""
+    constant = constant_behind(value, converted=converted)
     return None if constant is None else splat_number(constant)
 
 

@@ -29,7 +29,7 @@ from scalify_hlo.analysis.calls import only_reader, terminator
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.products import is_padded
 from scalify_hlo.analysis.residuals import residual_values
-from scalify_hlo.analysis.simulations import integrated_values, simulated_values
+from scalify_hlo.analysis.simulations import simulated_values
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.carriers import carries
@@ -208,11 +208,10 @@ class Retyper(OperationRetyper):
         self.exact.note_whole(body)
         if self.policy.compute != WIDE:
             self.keep.update(residual_values(self.calls, op, budget.TOLERANCE * epsilon(self.policy.compute)))
-            self.keep.update(simulated_values(self.calls, op, self._is_from_model))
-            self.keep.update(carried_in_f32(self.calls, op, self.asking))
-            integrated, behind = integrated_values(self.calls, op)
+            simulated, integrated = simulated_values(self.calls, op, self._is_from_model)
+            self.keep.update(simulated)
             self.integrated.update(integrated)
-            self.keep.update(behind)
+            self.keep.update(carried_in_f32(self.calls, op, self.asking))
         extremes = becomes_extreme(self.calls, op, self.held)
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)

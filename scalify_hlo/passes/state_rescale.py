@@ -256,16 +256,11 @@ def _counted(calls: CallGraph, block: ir.Block, value: ir.Value) -> ir.BlockArgu
             continue
         seen.add(current)
         op = defining_op(current)
-        if op is None:
-            argument = ir.BlockArgument(current)
-            sites = calls.sites.get(calls.function_of_block(argument.owner) or "", ())
-            if argument.owner == block and added:
-                return argument
-            pending += [(site.operands[argument.arg_number], added) for site in sites[:1]]
-            continue
-        body = calls.callee_body(op)
-        if body is not None:
-            pending.append((terminator(body).operands[ir.OpResult(current).result_number], added))
-        elif op.name in ("stablehlo.add", "stablehlo.select", "stablehlo.minimum"):
+        if op is None and added and ir.BlockArgument(current).owner == block:
+            return ir.BlockArgument(current)
+        across = calls.across(current)
+        if across is not None:
+            pending += [(value, added) for value in across[:1]]
+        elif op is not None and op.name in ("stablehlo.add", "stablehlo.select", "stablehlo.minimum"):
             pending += [(v, added or op.name == "stablehlo.add") for v in op.operands if v.type == current.type]
     return None

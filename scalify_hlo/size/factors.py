@@ -11,11 +11,12 @@ counts anew, and so do bounded functions; what is measured has none.
 from collections.abc import Iterable
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import composite_name
 from scalify_hlo.module.traits import CARRYING, Trait, has
-from scalify_hlo.size.size_errors import BOUNDED, CONTRACTIONS, EXPONENTIALS, POWERS, number_of
+from scalify_hlo.size.size_errors import BOUNDED, CONTRACTIONS, EXPONENTIALS, POWERS
 from scalify_hlo.types import tensor_info
 
 # Attribute of a marker that sets the scale that was measured of a value: there was no telling how large it is.
@@ -82,16 +83,13 @@ class Factors:
     def _sources(self, value: ir.Value) -> list[ir.Value]:
         """The float values that one is computed of; none where counting begins anew."""
         op = defining_op(value)
-        if op is None:
-            argument = ir.BlockArgument(value)
-            function = self._calls.function_of_block(argument.owner)
-            sites = self._calls.sites.get(function, []) if function is not None else []
-            return [site.operands[argument.arg_number] for site in sites]
-        if op.name in CONTRACTIONS or op.name in BOUNDED or op.name in _LOOPS or composite_name(op):
+        if op is not None and (
+            op.name in CONTRACTIONS or op.name in BOUNDED or op.name in _LOOPS or composite_name(op)
+        ):
             return []
-        callee = self._calls.callee_body(op)
-        if callee is not None:
-            return [terminator(callee).operands[ir.OpResult(value).result_number]]
+        across = self._calls.across(value)
+        if across is not None or op is None:
+            return across or []
         operands = list(op.operands)[1:] if op.name == "stablehlo.select" else list(op.operands)
         return [operand for operand in operands if tensor_info(operand.type).carries_scale]
 
@@ -101,7 +99,9 @@ class Factors:
         if op is None or not counts:
             return 0.0
         if op.name in _PRODUCTS:
-            return sum(counts) + (not any(number_of(operand) is not None for operand in op.operands))
+            return sum(counts) + (
+                not any(number_behind(operand, converted=True) is not None for operand in op.operands)
+            )
         if op.name in EXPONENTIALS:
             return 1.0
         if op.name in POWERS:

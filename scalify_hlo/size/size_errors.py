@@ -26,7 +26,7 @@ from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
-from scalify_hlo.module.constants import splat_number
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.recognition.expansions import find_expansions
 from scalify_hlo.types import tensor_info
 
@@ -211,7 +211,7 @@ class SizeErrors:
         name = op.name
         if name in BOUNDED or name.startswith("chlo.erf") or not operands:
             return _NONE
-        if name == "stablehlo.clamp" and all(number_of(op.operands[i]) is not None for i in (0, 2)):
+        if name == "stablehlo.clamp" and all(number_behind(op.operands[i], converted=True) is not None for i in (0, 2)):
             return _NONE
         if name in CONTRACTIONS:
             both = _product(operands[0], operands[1])
@@ -222,13 +222,13 @@ class SizeErrors:
         if name == "stablehlo.multiply":
             return _product(operands[0], operands[1])
         if name == "stablehlo.divide":
-            if number_of(op.operands[0]) is not None and _is_one_and_exponential(op.operands[1]):
+            if number_behind(op.operands[0], converted=True) is not None and _is_one_and_exponential(op.operands[1]):
                 return _NONE  # logistic(x) = 1 / (1 + exp(-x))
             return _product(operands[0], _power(operands[1], -1))
         if name in POWERS:
             return _power(operands[0], POWERS[name])
         if name == "stablehlo.power":
-            exponent = number_of(op.operands[1])
+            exponent = number_behind(op.operands[1], converted=True)
             if exponent is not None:
                 return _power(operands[0], exponent)
             return self._new(1.0) if operands[0] or operands[1] else _NONE
@@ -291,7 +291,11 @@ def _is_of_some_places(value: ir.Value) -> bool:
     """Whether a tensor has zeros in places that are always the same, as a diagonal has around it: what is left may be
     of another size than all of it, as variances are beside covariances."""
     op = defining_op(unconverted(value))
-    if op is None or op.name != "stablehlo.select" or all(number_of(member) != 0 for member in op.operands[1:]):
+    if (
+        op is None
+        or op.name != "stablehlo.select"
+        or all(number_behind(member, converted=True) != 0 for member in op.operands[1:])
+    ):
         return False
     pending, seen = [op.operands[0]], set[ir.Value]()
     while pending:
@@ -332,13 +336,4 @@ def _is_one_and_exponential(value: ir.Value) -> bool:
         return False
     terms = [defining_op(unconverted(term)) for term in op.operands]
     exponential = any(term is not None and term.name == "stablehlo.exponential" for term in terms)
-    return exponential and any(number_of(term) is not None for term in op.operands)
-
-
-def number_of(value: ir.Value) -> float | None:
-    """The one number that all elements of a constant are."""
-    op = defining_op(value)
-    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.convert"):
-        op = defining_op(op.operands[0])
-    number = splat_number(op) if op is not None and op.name == "stablehlo.constant" else None
-    return None if number is None else float(number)
+    return exponential and any(number_behind(term, converted=True) is not None for term in op.operands)
