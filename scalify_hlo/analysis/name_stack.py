@@ -94,5 +94,9 @@ def direction_of(name: str) -> Direction:
     outermost = _DERIVATIVE.search(name)
     if outermost is None:
         return Direction.OUTSIDE
-    recomputed = "rematted_computation" in name
-    return Direction.FORWARD if outermost[0] == "jvp(" or recomputed else Direction.BACKWARD
+    return Direction.FORWARD if outermost[0] == "jvp(" or is_recomputed(name) else Direction.BACKWARD
+
+
+def is_recomputed(name: str) -> bool:
+    """Whether a name stack is of what the forward pass had computed already (`jax.checkpoint`)."""
+    return "rematted_computation" in name

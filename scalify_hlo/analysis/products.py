@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, program_order
-from scalify_hlo.analysis.name_stack import Direction, NameStacks, argument_name, direction_of
+from scalify_hlo.analysis.name_stack import Direction, NameStacks, argument_name, direction_of, is_recomputed
 from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.analysis.value_graph import ValueGraph
 from scalify_hlo.bindings import ir, stablehlo
@@ -68,6 +68,7 @@ class MatrixProduct:
     weight: the name of the function argument that the layer multiplies by (`P['blocks'][0]['w1']`), or "".
     in_training: whether the program has a backward pass.
     of_activations: whether the layer multiplies what layers gave by what layers gave, such as a Gram matrix does.
+    is_of_derivatives: of a head, whether other layers depend on its layer's other products: it is differentiated twice.
     """
 
     op: ir.Operation
@@ -84,6 +85,7 @@ class MatrixProduct:
     is_embedding: bool = False
     in_training: bool = False
     of_activations: bool = False
+    is_of_derivatives: bool = False
 
     @property
     def batched(self) -> bool:
@@ -315,7 +317,8 @@ class _Classifier:
         """Embedding: a product with a one-hot matrix. Head: a layer on which no other layer depends.
 
         A product that selects is no layer: what a loss picks from logits by labels leaves the head what it is. Nor is
-        one of what layers gave with what layers gave, such as similarities of two towers' embeddings.
+        one of what layers gave with what layers gave, such as similarities of two towers' embeddings. Layers that are
+        differentiated twice depend on each other, there and back: their last products are heads.
         """
         forward = [product for product in self.products if product.kind == "forward"]
         without_weight = self._without_weight(forward)
@@ -341,12 +344,29 @@ class _Classifier:
             for key, members in layers.items()
             if not self._feeds_another(key, members, inside if key in differentiated else everywhere)
         }
+        last = self._last(layers, heads, inside)
         for product in self.products:
             layer = product.layer
             if layer is not None:
                 product.of_activations = layer.op.results[0] in without_weight
                 product.is_embedding = layer.selects
-                product.is_head = _layer_key(layer) in heads and not layer.batched and not product.is_embedding
+                product.is_of_derivatives = layer.op.results[0] in last
+                ends = _layer_key(layer) in heads or product.is_of_derivatives
+                product.is_head = ends and not layer.batched and not product.is_embedding
+
+    def _last(
+        self, layers: dict[object, list[MatrixProduct]], heads: set[object], inside: dict[ir.Value, set[object]]
+    ) -> set[ir.Value]:
+        """What products give on which no other depends, of layers on which some do; of loops' the next iteration's may.
+
+        # L = f(E(R, W), dE/dR): dE/dR ends with the products of the gradient by the first layer's W
+        """
+        twice = [each for key, members in layers.items() if key not in heads and len(members) > 1 for each in members]
+        forward = [
+            each for each in twice if direction_of(each.name) is Direction.FORWARD and not is_recomputed(each.name)
+        ]
+        results = [each.op.results[0] for each in forward if self.named and not _is_in_a_loop(each.op)]
+        return {value for value in results if not self.graph.depends(inside, set(), value)}
 
     def _without_weight(self, forward: Sequence[MatrixProduct]) -> set[ir.Value]:
         """Results of the products, without batch dimensions, of which both operands are computed of what layers gave,
@@ -406,6 +426,14 @@ class _Weights:
                 ]  # fmt: skip
         self._none |= seen
         return False
+
+
+def _is_in_a_loop(op: ir.Operation) -> bool:
+    while op.name != "func.func":
+        if op.name == "stablehlo.while":
+            return True
+        op = op.parent.operation
+    return False
 
 
 def _kind(product: MatrixProduct) -> Kind:

@@ -55,7 +55,7 @@ _TO_UNIT_SIZE = ("products", "columns", "statistics")
 # Places of gradients whose sizes are roughly known. What is measured elsewhere may be of any size that f32 has.
 _OF_KNOWN_SIZE = ("branches", "scores", "logits", "gradients")
 # Places of gradients that may be of any size: what they are computed of, and is as uncertain, stays in f32.
-_OF_ANY_SIZE = frozenset({"inverse", "factors"})
+_OF_ANY_SIZE = frozenset({"inverse", "factors", "derivatives"})
 # Attribute of a factor that is measured: its name in a file of scales, which begins so.
 MEASURED, RESCALE = "scalify.measured", "rescale."
 _DESCRIPTIONS = {
@@ -64,6 +64,7 @@ _DESCRIPTIONS = {
     "logits": "gradient of the logits",
     "inverse": "gradient of the logits that is inverse to a size",
     "factors": "gradient of the logits that is a product of many factors",
+    "derivatives": "gradient of derivatives that the loss is computed of",
     "gradients": "gradient that enters the optimiser",
     "joined": "taken out of tensors that are joined, which have one scale",
     "columns": "in units of its own in a tensor of several, which has one scale",
@@ -76,7 +77,7 @@ _DESCRIPTIONS = {
 }
 # Where the statistic of large values is that of some of their rows: they are the largest of a step, and written in f32
 # for nothing else (on an H100 measuring them all took 25 of the 190 ms of a step of GPT-2 with FP8 products).
-_SAMPLED = ("scores", "logits", "inverse", "factors")
+_SAMPLED = ("scores", "logits", "inverse", "factors", "derivatives")
 # Elementwise factors of a gradient on its way into a branch: dropout.
 _MASKS = ("stablehlo.select", "stablehlo.multiply", "stablehlo.convert", "stablehlo.divide")
 
@@ -182,7 +183,9 @@ class AutoRescale(Pass):
         tensors = _more_than_returned(calls.body(main)) if "differences" in self.places else []
         gradients = "gradients" in self.places
         update = find_update(module, main, statistics=bool(tensors)) if tensors or gradients else UpdateRegion()
-        heads = [_gradient(each) for each in products if each.is_head and each.kind == "backward"]
+        ends = [each for each in products if each.is_head and each.kind == "backward"]
+        heads = [_gradient(each) for each in ends]
+        derivatives = {_gradient(each) for each in ends if each.is_of_derivatives}
         if "logits" in self.places:
             found |= dict.fromkeys(heads, "logits")
         if "branches" in self.places:
@@ -200,7 +203,7 @@ class AutoRescale(Pass):
             bears = {
                 product.op: budget.ERRORS_OF_SMALL if is_of_small_matrices(product.op) else budget.ERRORS_IN_F16
                 for product in products
-                if product.kind == "forward"
+                if product.kind == "forward" or derivatives
             }
         if bears or "logits" in found.values():
             backward = [each.op for each in products if each.kind == "backward"]
@@ -216,6 +219,8 @@ class AutoRescale(Pass):
             for value in heads if "products" in self.places else ():
                 if value not in errors.inverse and factors.of(value) > budget.FACTORS_IN_F16:
                     found[value] = "factors"
+                elif value in derivatives:
+                    found[value] = "derivatives"
             for value in errors.powers:
                 found.setdefault(value, "powers")
             for value in errors.measured:
