@@ -1,6 +1,6 @@
 """Whether an exponential is known to be of a size that a type holds, whatever the arguments are.
 
-    exp(x - max(x)), exp(x - logsumexp(x)) <= 1
+    exp(x - max(x)), exp(x - logsumexp(x)), exp(x - softplus(x)) <= 1
     exp(-x^2), exp(-|x|), exp(2 tanh(x)): by intervals
 
 Of any other argument the exponential may be of any size: exp(z / 0.05) of cosines z goes up to 2^29.
@@ -72,7 +72,7 @@ class Exponentials:
     def _covers(self, bound: ir.Value, value: ir.Value, steps: int) -> bool:
         """Whether a bound is made to be at least as large as a value: of what it is the maximum, or the logsumexp.
 
-        # log(sum(exp(x))) >= max(x)
+        # log(sum(exp(x))) >= max(x), max(x, y) + log(1 + exp(-|x - y|)) >= x
         """
         bound = _moved(bound)
         if value in (bound, self._unmasked(bound)):
@@ -89,8 +89,7 @@ class Exponentials:
             term = None if total is None or not _combines(total, "add") else defining_op(total.operands[0])
             return term is not None and term.name == "stablehlo.exponential" and _moved(term.operands[0]) == value
         if op.name == "stablehlo.add":  # with the largest taken out of the sum
-            terms = [defining_op(_moved(operand)) for operand in op.operands]
-            is_log = [term is not None and term.name == "stablehlo.log" for term in terms]
+            is_log = [_is_logarithm(_moved(operand)) for operand in op.operands]
             return any(is_log[1 - i] and self._covers(op.operands[i], value, steps - 1) for i in (0, 1))
         return False
 
@@ -115,6 +114,14 @@ def _saturates(exponential: ir.Operation) -> bool:
 def _combines(op: ir.Operation, kind: str) -> bool:
     """Whether an operation reduces one tensor by this."""
     return op.name == "stablehlo.reduce" and len(op.operands) == 2 and body_kind(op) == kind
+
+
+def _is_logarithm(value: ir.Value) -> bool:
+    """Whether a value is the logarithm of a sum of exponentials, as far as is looked at: not of less than 1."""
+    op = defining_op(value)
+    return op is not None and (
+        op.name == "stablehlo.log" or (op.name == "stablehlo.log_plus_one" and interval(value)[0] >= 0)
+    )
 
 
 def _moved(value: ir.Value) -> ir.Value:

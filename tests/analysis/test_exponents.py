@@ -42,6 +42,8 @@ def _blocks(x: jax.Array) -> jax.Array:
         lambda x: jnp.exp(-jnp.square(x) / 2),
         lambda x: jnp.exp(2 * jnp.tanh(x)),
         lambda x: 1 / (1 + jnp.exp(-x)),
+        lambda x: jax.vjp(jax.nn.softplus, x)[1](x)[0],
+        lambda x: jax.vjp(lambda x: jnp.logaddexp(x, x[::-1]), x)[1](x)[0],
         _blocks,
     ],
 )  # fmt: skip
