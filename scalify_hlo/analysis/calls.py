@@ -211,3 +211,13 @@ def enters_unchanged(value: ir.Value) -> ir.Value | None:
     if op.name != "stablehlo.while" or index >= len(op.operands):
         return None
     return op.operands[index] if hands_on(op, index) else None
+
+
+def loops_around(value: ir.Value) -> set[ir.Block]:
+    """The bodies of loops in which a value is."""
+    block, found = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block, set[ir.Block]()
+    while (op := block.owner.operation).name != "func.func":
+        if op.name == "stablehlo.while":
+            found.add(block)
+        block = op.block
+    return found

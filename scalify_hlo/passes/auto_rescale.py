@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal, get_args
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op, loops_around, terminator, walk
 from scalify_hlo.analysis.few_exponentials import contracted_exponentials, few_exponentials, unbounded_exponentials
 from scalify_hlo.analysis.given_differences import given_differences
+from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
 from scalify_hlo.analysis.unlike_columns import unlike_columns
@@ -217,7 +218,7 @@ class AutoRescale(Pass):
                     del found[value]
             factors = Factors(calls)
             for value in heads if "products" in self.places else ():
-                if value not in errors.inverse and factors.of(value) > budget.FACTORS_IN_F16:
+                if value not in errors.inverse and factors.are_too_many(value):
                     found[value] = "factors"
                 elif value in derivatives:
                     found[value] = "derivatives"
@@ -259,9 +260,13 @@ def _more_than_returned(body: ir.Block) -> list[ir.Value]:
 
 
 def _gradient(product: MatrixProduct) -> ir.Value:
-    """The gradient operand of a backward product, before it was moved or rescaled."""
+    """The gradient operand of a backward product, before it was moved or rescaled; as a loop outside gave it."""
     operand = product.lhs if product.lhs.is_gradient else product.rhs
-    return operand.origin.root
+    root = operand.origin.root
+    if loops_around(root) <= loops_around(product.op.results[0]):
+        return root
+    *_, moved = before_moves(operand.value)
+    return moved
 
 
 def _is_of_scores(value: ir.Value) -> bool:

@@ -90,7 +90,7 @@ class Cast(Pass):
             state = self._state(module, main)
             chosen = self._for_weights(chosen, state)
             asking = products_in_f32(calls)
-            any_size = of_any_size(module, calls)
+            any_size = of_any_size(module, calls, state.gradients)
             retyper = Retyper(calls, chosen, state, self._kept(calls) | asking | any_size, asking)
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)

@@ -96,7 +96,7 @@ class OperationRetyper:
         enters = held.raw not in self.update.values and not held.in_memory and not self.exact.is_derived(held.raw)
         if enters and held.from_model and held.rank > 0 and policy.gradients != WIDE:
             element = self._gradient_type(held.raw)
-            if held.natural != element or held.transient:
+            if element != WIDE and (held.natural != element or held.transient):
                 held = Held(held.read(element, exact=True), element, element)
             return held.read(policy.update)
         return held.read(policy.update, exact=True)
@@ -105,7 +105,10 @@ class OperationRetyper:
         """The type that a gradient is rounded to: FP8 is for what FP8 products give.
 
         Of other sums E5M2 leaves 2 bits, and zeros where they are 2^17 below what their scale was estimated to be.
+        What is kept in f32 is so here too.
         """
+        if value in self.keep:
+            return WIDE
         return self.policy.compute if self._in_fp8 and value not in self._of_layers else self.policy.gradients
 
     # m = 0.1 g and v = (Q^T g Q)^2: Q^T m Q / sqrt(v) is of size 1, if both read one g, where Q makes g diagonal

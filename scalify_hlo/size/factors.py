@@ -4,14 +4,16 @@
 
 A loss that is written out by a handful of operations gives a gradient of a few factors: differences, probabilities. One
 that is a simulation, a characteristic function or a spline gives one of dozens, and each is half an octave or so off,
-most of them to the same side. Numbers that are constants are no factors. What a product of matrices or a loop gives
-counts anew, and so do bounded functions; what is measured has none.
+most of them to the same side. Numbers that are constants are no factors. What a product of matrices gives counts anew,
+and so do bounded functions; what is measured has none. What a loop multiplies in each iteration has any number of them.
+
+# c' = f c: of n iterations f^n; c' = c + f: a sum of what has one factor
 """
 
 from collections.abc import Iterable
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, loops_around, terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import composite_name
@@ -22,21 +24,24 @@ from scalify_hlo.types import tensor_info
 # Attribute of a marker that sets the scale that was measured of a value: there was no telling how large it is.
 ANY_SIZE = "scalify.any_size"
 _PRODUCTS = ("stablehlo.multiply", "stablehlo.divide")
-_LOOPS = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
-# As many as are told apart.
-_MOST = 1000.0
+_BRANCHES = ("stablehlo.case", "stablehlo.if")
+# As many as are told apart, and what a loop carries has.
+_MOST, _CARRIED = 1000.0, 500.0
 
 
-def of_any_size(module: ir.Module, calls: CallGraph) -> set[ir.Value]:
-    """What is measured because it may be of any size, and what it is computed of as far as that may be so too.
+def of_any_size(module: ir.Module, calls: CallGraph, gradients: Iterable[ir.Value]) -> set[ir.Value]:
+    """What may be of any size, and what it is computed of as far as that may be so too: what is measured therefore,
+    and those of `gradients`, which enter an optimiser, that a loop multiplies in each iteration.
 
     The module has the attribute of the markers, if there are any, and loses it.
     """
-    if ANY_SIZE not in module.operation.attributes:
-        return set()
-    del module.operation.attributes[ANY_SIZE]
-    measured = [op.operands[0] for function in calls.functions.values() for op in walk(function) if _is_of_any_size(op)]
-    return Factors(calls).behind(measured)
+    factors = Factors(calls)
+    found = [value for value in gradients if factors.of(value) > _CARRIED and not loops_around(value)]
+    if ANY_SIZE in module.operation.attributes:
+        del module.operation.attributes[ANY_SIZE]
+        operations = (op for function in calls.functions.values() for op in walk(function))
+        found += [op.operands[0] for op in operations if _is_of_any_size(op)]
+    return factors.behind(found)
 
 
 def _is_of_any_size(op: ir.Operation) -> bool:
@@ -67,8 +72,16 @@ class Factors:
                 self._known[current] = min(self._count(current, sources), _MOST)
         return self._known[value]
 
+    def are_too_many(self, value: ir.Value) -> bool:
+        """Whether a value has more factors than f16 bears; those that an iteration begins with are not known."""
+        count = self.of(value)
+        return count > budget.FACTORS_IN_F16 and (count < _CARRIED or not loops_around(value))
+
     def behind(self, values: Iterable[ir.Value]) -> set[ir.Value]:
-        """These, and what they are computed of as far as it has more factors than f16 bears, or was only moved."""
+        """These, and what they are computed of as far as it has more factors than f16 bears, or was only moved.
+
+        What a loop gives they have as it is.
+        """
         found, pending = set[ir.Value](), list(values)
         while pending:
             value = pending.pop()
@@ -77,27 +90,38 @@ class Factors:
             found.add(value)
             op = defining_op(value)
             moves = op is not None and (op.name in CARRYING or has(op.name, Trait.MOVES | Trait.ASSEMBLES))
-            pending += [source for source in self._sources(value) if moves or self.of(source) > budget.FACTORS_IN_F16]
+            if op is None or op.name != "stablehlo.while":
+                sources = self._sources(value)
+                pending += [source for source in sources if moves or self.of(source) > budget.FACTORS_IN_F16]
         return found
 
     def _sources(self, value: ir.Value) -> list[ir.Value]:
         """The float values that one is computed of; none where counting begins anew."""
         op = defining_op(value)
         if op is not None and (
-            op.name in CONTRACTIONS or op.name in BOUNDED or op.name in _LOOPS or composite_name(op)
+            op.name in CONTRACTIONS or op.name in BOUNDED or op.name in _BRANCHES or composite_name(op)
         ):
             return []
         across = self._calls.across(value)
-        if across is not None or op is None:
-            return across or []
+        if across is not None:
+            return across
+        if op is None:
+            entering = enters_unchanged(value)
+            return [] if entering is None else [entering]
+        if op.name == "stablehlo.while":
+            return [terminator(op.regions[1].blocks[0]).operands[ir.OpResult(value).result_number]]
         operands = list(op.operands)[1:] if op.name == "stablehlo.select" else list(op.operands)
         return [operand for operand in operands if tensor_info(operand.type).carries_scale]
 
     def _count(self, value: ir.Value, sources: list[ir.Value]) -> float:
         counts = [self._known[source] for source in sources]
         op = defining_op(value)
+        if op is None and self._calls.across(value) is None:
+            return counts[0] if counts else _CARRIED
         if op is None or not counts:
-            return 0.0
+            return max(counts, default=0.0)
+        if op.name == "stablehlo.while":
+            return counts[0] if counts[0] != _CARRIED else 0.0
         if op.name in _PRODUCTS:
             return sum(counts) + (
                 not any(number_behind(operand, converted=True) is not None for operand in op.operands)
