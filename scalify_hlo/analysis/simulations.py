@@ -12,14 +12,17 @@ from collections.abc import Callable
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.residuals import Slice
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.traits import Trait, is_linear_algebra, names
 from scalify_hlo.types import tensor_info
 
 _PRODUCTS = names(Trait.CONTRACTS)
-# x + y, and what keeps such a sum in bounds: of each operand that x may be.
+# x + y, and what keeps such a sum in bounds or changes some of its elements: of each operand that x may be.
+_SUMS = ("stablehlo.add", "stablehlo.subtract", "stablehlo.scatter")
 _KEEPS_SUM = {
     "stablehlo.add": (0, 1), "stablehlo.subtract": (0,), "stablehlo.convert": (0,), "stablehlo.select": (1, 2),
     "stablehlo.maximum": (0, 1), "stablehlo.minimum": (0, 1), "stablehlo.clamp": (1,),
+    "stablehlo.scatter": (0,), "stablehlo.dynamic_update_slice": (0,),
 }  # fmt: skip
 
 
@@ -68,10 +71,28 @@ def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> bool:
         across = calls.across(value)
         if across is not None:
             pending += across
-        elif op is not None:
-            adds = adds or op.name in ("stablehlo.add", "stablehlo.subtract")
+        elif op is None:
+            pending += _entering(ir.BlockArgument(value), argument)
+        elif op.name == "stablehlo.while":
+            pending.append(terminator(op.regions[1].blocks[0]).operands[ir.OpResult(value).result_number])
+        else:
+            adds = adds or op.name in _SUMS
+            pending += _multiplied(op) if op.name == "stablehlo.multiply" else []
             pending += [op.operands[i] for i in _KEEPS_SUM.get(op.name, ())]
     return False
+
+
+# x' = 2 x - x_before + h a
+def _multiplied(op: ir.Operation) -> list[ir.Value]:
+    """What an operation multiplies by a number of at least 1."""
+    numbers = [number_behind(operand, converted=True) for operand in op.operands]
+    return [x for x, number in zip(op.operands, reversed(numbers), strict=True) if number is not None and number >= 1]
+
+
+def _entering(inner: ir.BlockArgument, argument: ir.Value) -> list[ir.Value]:
+    """What enters a loop within that of `argument` as an argument of its body."""
+    loop = inner.owner.owner.operation
+    return [loop.operands[inner.arg_number]] if inner.owner != argument.owner and loop.name == "stablehlo.while" else []
 
 
 def _is_stack(argument: ir.Value) -> bool:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.asked_precision import carried_in_f32
-from scalify_hlo.analysis.calls import only_reader, terminator
+from scalify_hlo.analysis.calls import defining_op, only_reader, terminator
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.products import is_padded
 from scalify_hlo.analysis.residuals import residual_values
@@ -271,11 +271,18 @@ class Retyper(OperationRetyper):
         return WIDE if few else self.policy.compute
 
     def _is_path(self, body: ir.Block, written: ir.Value) -> bool:
-        """Whether what an iteration writes into a stack is what it carries on with in f32: a path.
+        """Whether what an iteration writes into a stack is what it carries on with in f32, a path, or a stack of one.
 
         # |p_t| - r: what is measured of a path is a difference, which f16 would round away
         """
         *_, moved = before_moves(written)
+        loop = defining_op(moved)
+        if loop is not None and loop.name == "stablehlo.while":
+            inner, i = loop.regions[1].blocks[0], ir.OpResult(moved).result_number
+            deeper = _stacked(inner.arguments[i], terminator(inner).operands[i])
+            if deeper is not None:
+                self.integrated.update(simulated_values(self.calls, loop, lambda _: True)[1])
+                return self._is_path(inner, deeper)
         carried = zip(terminator(body).operands, body.arguments, strict=True)
         return any(
             last != argument
