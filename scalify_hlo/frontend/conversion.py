@@ -100,6 +100,7 @@ _split_on_device = jax.jit(_split, static_argnums=(1, 2))
 def asarray(tree: Any, dtype: Any = None) -> Any:
     """Every ScaledArray of a tree multiplied out, every other array leaf as an array; converted to `dtype` if given.
 
+    Random keys are what they were.
     The product is formed in at least f32 before it is converted, see `ScaledArray.to_array`.
     """
     return jax.tree.map(functools.partial(_as_array, dtype=dtype), tree, is_leaf=is_scaled)
@@ -109,5 +110,6 @@ def _as_array(value: Any, dtype: Any) -> Any:
     if isinstance(value, ScaledArray):
         return value.to_array(dtype)
     if isinstance(value, (jax.Array, np.ndarray)):
-        return value if dtype is None else value.astype(dtype)
+        kept = dtype is None or jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended)
+        return value if kept else value.astype(dtype)
     return np.asarray(value, dtype=dtype)

@@ -55,3 +55,10 @@ def test_stored_with_keywords():
     w, x = sc.as_scaled_array((np.eye(3, 2, dtype=np.float32), np.ones((4, 3), np.float32)))
     args, kwargs = f.stored(w, x=x)
     assert float(f(*args, **kwargs)[1]) == float(f(w, x=x)[1])
+
+
+def test_keys_are_what_they_were_in_a_state_that_is_multiplied_out():
+    state = {"key": jax.random.key(3), "w": sc.as_scaled_array(np.ones(3, np.float32))}
+    plain = sc.asarray(state, np.float16)
+    assert plain["key"] is state["key"]
+    assert plain["w"].dtype == np.float16
