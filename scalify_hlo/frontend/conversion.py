@@ -110,6 +110,6 @@ def _as_array(value: Any, dtype: Any) -> Any:
     if isinstance(value, ScaledArray):
         return value.to_array(dtype)
     if isinstance(value, (jax.Array, np.ndarray)):
-        kept = dtype is None or jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended)
+        kept = dtype is None or jnp.issubdtype(value.dtype, jax.dtypes.extended)
         return value if kept else value.astype(dtype)
     return np.asarray(value, dtype=dtype)

@@ -22,7 +22,9 @@ as in p(x) / q(x), are taken all the same; of a statistic that rows are divided 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
@@ -224,7 +226,9 @@ class SizeErrors:
         if name == "stablehlo.divide":
             if number_behind(op.operands[0], converted=True) is not None and _is_one_and_exponential(op.operands[1]):
                 return _NONE  # logistic(x) = 1 / (1 + exp(-x))
-            return _product(operands[0], _power(operands[1], -1))
+            quotient = _product(operands[0], _power(operands[1], -1))
+            # x / (1 + x) is x where x is far below 1: of degree 0 to 1
+            return max(quotient, operands[0], key=self._total) if _is_one_and_more(op.operands[1]) else quotient
         if name in POWERS:
             return _power(operands[0], POWERS[name])
         if name == "stablehlo.power":
@@ -332,8 +336,21 @@ def _is_float(value: ir.Value) -> bool:
 
 def _is_one_and_exponential(value: ir.Value) -> bool:
     op = defining_op(unconverted(value))
-    if op is None or op.name != "stablehlo.add":
-        return False
-    terms = [defining_op(unconverted(term)) for term in op.operands]
+    terms = [defining_op(unconverted(term)) for term in op.operands] if op is not None else []
     exponential = any(term is not None and term.name == "stablehlo.exponential" for term in terms)
-    return exponential and any(number_behind(term, converted=True) is not None for term in op.operands)
+    return exponential and _added_number(op) is not None
+
+
+def _is_one_and_more(value: ir.Value) -> bool:
+    """Whether a value, spread perhaps, is a sum with a number that is no guard against zeros."""
+    *_, moved = before_moves(value)
+    number = _added_number(defining_op(moved))
+    return number is not None and abs(number) > budget.GUARD
+
+
+def _added_number(op: ir.Operation | None) -> float | None:
+    """The number that an operation adds to a tensor."""
+    if op is None or op.name != "stablehlo.add":
+        return None
+    numbers = [number_behind(term, converted=True) for term in op.operands]
+    return next((number for number in numbers if number is not None), None)
