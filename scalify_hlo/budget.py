@@ -116,7 +116,8 @@ LOOP_ZEROS = -40
 
 # --- state and averages -----------------------------------------------------------------------------------------------
 
-# How many numbers, of those that steps carry, are measured when they are returned: as few as one, by its own kernel.
+# How many numbers, of those that steps carry, are measured when they are returned: as few as one, by its own kernel. A
+# parameter of so few is stored in f32.
 FEW_NUMBERS = 16
 # Share of itself that a state forgets in a step and still holds: weight decay takes longer than the run.
 HOLDS = 5e-4

@@ -10,6 +10,7 @@ Names help where there are any: an operation of the forward or backward pass (`j
 import dataclasses
 import functools
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
@@ -156,7 +157,8 @@ class _Finder:
         pairs = {self.body.arguments[index]: self.results[result] for index, result in region.state.items()}
         returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
         exact = cancelling(self.forms, arguments | returned, body) | averages_to_keep(self.forms, pairs)
-        return {index for index in region.state if self.body.arguments[index] in exact}
+        few = {index for index in region.parameters if is_few(self.body.arguments[index])}
+        return {index for index in region.state if self.body.arguments[index] in exact} | few
 
     def note_statistics(self, region: UpdateRegion) -> None:
         """Find the statistics of a region: state that is computed of itself and of what the step is given, and results
@@ -490,3 +492,10 @@ def _is_tensor(value: ir.Value) -> bool:
     """Float of rank 1 or more, of a type that state is kept in: scalars are no state whose size matters."""
     info = tensor_info(value.type)
     return info.element in ("f32", "f16", "bf16") and info.rank > 0
+
+
+# log(k) = 12 of a rate k, which moves by 10^-2 in a step: f16 has steps of 2^-7 there
+def is_few(value: ir.Value) -> bool:
+    """Whether a value is a few numbers, which cost nothing in f32: rates and positions, whose logarithms are large."""
+    info = tensor_info(value.type)
+    return info.is_static and info.rank == 1 and info.size <= budget.FEW_NUMBERS
