@@ -12,6 +12,7 @@ import re
 from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.bindings import ir
 
+_RECOMPUTED = "rematted_computation"
 _DERIVATIVE = re.compile(r"\b(?:transpose|jvp)\(")
 
 
@@ -94,9 +95,9 @@ def direction_of(name: str) -> Direction:
     outermost = _DERIVATIVE.search(name)
     if outermost is None:
         return Direction.OUTSIDE
-    return Direction.FORWARD if outermost[0] == "jvp(" or is_recomputed(name) else Direction.BACKWARD
+    return Direction.FORWARD if outermost[0] == "jvp(" or _RECOMPUTED in name else Direction.BACKWARD
 
 
 def is_recomputed(name: str) -> bool:
     """Whether a name stack is of what the forward pass had computed already (`jax.checkpoint`)."""
-    return "rematted_computation" in name
+    return _RECOMPUTED in name

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op, program_order
+from scalify_hlo.analysis.calls import CallGraph, defining_op, loops_around, program_order
 from scalify_hlo.analysis.name_stack import Direction, NameStacks, argument_name, direction_of, is_recomputed
 from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.analysis.value_graph import ValueGraph
@@ -365,7 +365,7 @@ class _Classifier:
         forward = [
             each for each in twice if direction_of(each.name) is Direction.FORWARD and not is_recomputed(each.name)
         ]
-        results = [each.op.results[0] for each in forward if self.named and not _is_in_a_loop(each.op)]
+        results = [each.op.results[0] for each in forward if self.named and not loops_around(each.op.results[0])]
         return {value for value in results if not self.graph.depends(inside, set(), value)}
 
     def _without_weight(self, forward: Sequence[MatrixProduct]) -> set[ir.Value]:
@@ -426,14 +426,6 @@ class _Weights:
                 ]  # fmt: skip
         self._none |= seen
         return False
-
-
-def _is_in_a_loop(op: ir.Operation) -> bool:
-    while op.name != "func.func":
-        if op.name == "stablehlo.while":
-            return True
-        op = op.parent.operation
-    return False
 
 
 def _kind(product: MatrixProduct) -> Kind:

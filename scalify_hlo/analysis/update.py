@@ -10,7 +10,6 @@ Names help where there are any: an operation of the forward or backward pass (`j
 import dataclasses
 import functools
 
-from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
@@ -24,7 +23,7 @@ from scalify_hlo.module.preserved import once
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.state import find_pairs
-from scalify_hlo.size.stored_state import averages_to_keep, cancelling
+from scalify_hlo.size.stored_state import averages_to_keep, cancelling, is_few
 from scalify_hlo.types import tensor_info
 
 # Each element of the result depends on the same element of the operands (and on scalars).
@@ -492,10 +491,3 @@ def _is_tensor(value: ir.Value) -> bool:
     """Float of rank 1 or more, of a type that state is kept in: scalars are no state whose size matters."""
     info = tensor_info(value.type)
     return info.element in ("f32", "f16", "bf16") and info.rank > 0
-
-
-# log(k) = 12 of a rate k, which moves by 10^-2 in a step: f16 has steps of 2^-7 there
-def is_few(value: ir.Value) -> bool:
-    """Whether a value is a few numbers, which cost nothing in f32: rates and positions, whose logarithms are large."""
-    info = tensor_info(value.type)
-    return info.is_static and info.rank == 1 and info.size <= budget.FEW_NUMBERS

@@ -184,9 +184,9 @@ class AutoRescale(Pass):
         tensors = _more_than_returned(calls.body(main)) if "differences" in self.places else []
         gradients = "gradients" in self.places
         update = find_update(module, main, statistics=bool(tensors)) if tensors or gradients else UpdateRegion()
-        ends = [each for each in products if each.is_head and each.kind == "backward"]
-        heads = [_gradient(each) for each in ends]
-        derivatives = {_gradient(each) for each in ends if each.is_of_derivatives}
+        ends = [(_gradient(each), each) for each in products if each.is_head and each.kind == "backward"]
+        heads = [value for value, _ in ends]
+        derivatives = {value for value, each in ends if each.is_of_derivatives}
         if "logits" in self.places:
             found |= dict.fromkeys(heads, "logits")
         if "branches" in self.places:

@@ -228,7 +228,9 @@ class SizeErrors:
                 return _NONE  # logistic(x) = 1 / (1 + exp(-x))
             quotient = _product(operands[0], _power(operands[1], -1))
             # x / (1 + x) is x where x is far below 1: of degree 0 to 1
-            return max(quotient, operands[0], key=self._total) if _is_one_and_more(op.operands[1]) else quotient
+            if operands[0].keys().isdisjoint(operands[1]) or not _is_one_and_more(op.operands[1]):
+                return quotient
+            return max(quotient, operands[0], key=self._total)
         if name in POWERS:
             return _power(operands[0], POWERS[name])
         if name == "stablehlo.power":
@@ -336,7 +338,9 @@ def _is_float(value: ir.Value) -> bool:
 
 def _is_one_and_exponential(value: ir.Value) -> bool:
     op = defining_op(unconverted(value))
-    terms = [defining_op(unconverted(term)) for term in op.operands] if op is not None else []
+    if op is None or op.name != "stablehlo.add":
+        return False
+    terms = [defining_op(unconverted(term)) for term in op.operands]
     exponential = any(term is not None and term.name == "stablehlo.exponential" for term in terms)
     return exponential and _added_number(op) is not None
 
@@ -352,5 +356,8 @@ def _added_number(op: ir.Operation | None) -> float | None:
     """The number that an operation adds to a tensor."""
     if op is None or op.name != "stablehlo.add":
         return None
-    numbers = [number_behind(term, converted=True) for term in op.operands]
-    return next((number for number in numbers if number is not None), None)
+    for term in op.operands:
+        number = number_behind(term, converted=True)
+        if number is not None:
+            return number
+    return None

@@ -166,3 +166,10 @@ def _leaves(forms: AffineForms, state: set[ir.Value], source: ir.Value, depth: i
 def _factors(value: ir.Value) -> list[ir.Value]:
     op = defining_op(value)
     return list(op.operands) if op is not None and op.name in _PRODUCTS else []
+
+
+# log(k) = 12 of a rate k, which moves by 10^-2 in a step: f16 has steps of 2^-7 there
+def is_few(value: ir.Value) -> bool:
+    """Whether a value is a few numbers, which cost nothing in f32: rates and positions, whose logarithms are large."""
+    info = tensor_info(value.type)
+    return info.is_static and info.rank == 1 and info.size <= budget.FEW_NUMBERS
