@@ -127,17 +127,18 @@ class AutoRescale(Pass):
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))
-            known = self._known(module, len(found))
+            known, partitioned = self._known(module, len(found)), is_partitioned(module)
             for i, (value, place) in enumerate(found.items()):
                 name, element = f"{RESCALE}{i}", self._element(value, place)
                 statistic = "max" if place in _BY_LARGEST else self.statistic
-                sampled = place in _SAMPLED and not is_partitioned(module)
+                sampled = place in _SAMPLED and not partitioned
                 below = budget.RESCALE_HEADROOM_F16 if element == "f16" and place not in _TO_UNIT_SIZE else 0
                 statistic = "any" if statistic == "l2" and place not in _OF_KNOWN_SIZE else statistic
                 own = {ANY_SIZE: ir.UnitAttr.get()} if place in _OF_ANY_SIZE else {}
                 factor = _rescale(
-                    module, value, statistic, element, known.get(name), below=below, sampled=sampled, attributes=own
-                )
+                    module, value, statistic, element, known.get(name),
+                    below=below, sampled=sampled, apart=partitioned, attributes=own,
+                )  # fmt: skip
                 if self.numbered:
                     factor.owner.attributes[MEASURED] = ir.StringAttr.get(name)
                 op = defining_op(value)
@@ -338,12 +339,13 @@ def measured_factors(module: ir.Module) -> dict[str, ir.Value]:
 
 def _rescale(
     module: ir.Module, value: ir.Value, statistic: str, element: str, known: float | None, *,
-    below: float, sampled: bool, attributes: dict[str, ir.Attribute],
+    below: float, sampled: bool, apart: bool, attributes: dict[str, ir.Attribute],
 ) -> ir.Value:  # fmt: skip
     """Give all readers of `value` the same value with a scale that fits its data; what the scale is multiplied by.
 
     below: log2 by which a root mean square is to be below 1. sampled: the statistic of a large value is that of some
-    rows; what does not fit it in f16 is the largest number. attributes: of the marker that sets the scale.
+    rows; what does not fit it in f16 is the largest number. apart: by a reduction for each statistic.
+    attributes: of the marker that sets the scale.
     """
     readers = [(use.owner.operation, use.operand_number) for use in value.uses]
     ip, location = after(value)
@@ -356,7 +358,7 @@ def _rescale(
             if sampled and statistic != "max":
                 measured = sample_of_rows(measured)
             saturates = element == "f16" and tensor_info(measured.type).size < tensor_info(data.type).size
-            size = magnitude(measured, statistic, groups_around(data.owner.operation))
+            size = magnitude(measured, statistic, groups_around(data.owner.operation), apart=apart)
             if statistic != "max" and below:
                 size = emit.times(size, 2.0**below)
             factor = power_of_two(size)

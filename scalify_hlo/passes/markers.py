@@ -7,8 +7,11 @@ from scalify_hlo.passes import emission as emit
 from scalify_hlo.types import tensor_info
 
 
-def magnitude(x: ir.Value, statistic: str, groups: ir.Attribute | None = None) -> ir.Value:
+def magnitude(x: ir.Value, statistic: str, groups: ir.Attribute | None = None, *, apart: bool = False) -> ir.Value:
     """f32 scalar: a statistic of all devices' data in per-device code.
+
+    apart: in a reduction each, as is needed of tensors that lie on several devices: of a reduction with several results
+    XLA's partitioner gathers what each device has, where it sums, or takes the largest, of one with one result.
 
     statistic: "l2" the root mean square; "max" the largest magnitude; "any" the root mean square, or the largest
     magnitude where the squares leave f32's range: of data beyond 2^-63..2^64.
@@ -19,10 +22,9 @@ def magnitude(x: ir.Value, statistic: str, groups: ir.Attribute | None = None) -
         parts.append((emit.op("multiply", x.type, x, x), "add", 0.0))
     if statistic != "l2":
         parts.append((emit.op("abs", x.type, x), "maximum", 0.0))
-    reduced = [
-        _over_devices(number, name, groups)
-        for number, (_, name, _) in zip(emit.reduce_together(parts), parts, strict=True)
-    ]
+    together = [[part] for part in parts] if apart else [parts]
+    numbers = [number for each in together for number in emit.reduce_together(each)]
+    reduced = [_over_devices(number, name, groups) for number, (_, name, _) in zip(numbers, parts, strict=True)]
     if statistic == "max":
         return reduced[0]
     mean = emit.op("divide", reduced[0].type, reduced[0], emit.splat(reduced[0].type, float(size)))
