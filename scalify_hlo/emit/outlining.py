@@ -17,7 +17,13 @@ def leaving(operations: Sequence[ir.Operation]) -> list[ir.Value]:
 
 
 def outline(
-    module: ir.Module, name: str, operations: Sequence[ir.Operation], before: ir.Operation, told: Mapping[str, str]
+    module: ir.Module,
+    name: str,
+    operations: Sequence[ir.Operation],
+    before: ir.Operation,
+    told: Mapping[str, str],
+    *,
+    returns_inputs: bool = False,
 ) -> None:
     """Move operations without regions, of one result each, into a private function, and call it.
 
@@ -25,6 +31,7 @@ def outline(
         Constants that they read are copied with them.
     name: of the function, with a number behind it where the module has the name.
     told: frontend attributes of the call, which are for XLA.
+    returns_inputs: behind what is read of it the function returns what it is given, which nothing reads.
     """
     results = leaving(operations)
     constants: dict[ir.Value, ir.Operation] = {}
@@ -40,7 +47,7 @@ def outline(
             else:
                 given[operand] = None
     inputs = list(given)
-    types = [result.type for result in results]
+    types = [value.type for value in [*results, *(inputs if returns_inputs else ())]]
     callee = _unused(module, name)
     with before.location:
         with ir.InsertionPoint(module.body):
@@ -59,13 +66,14 @@ def outline(
                 for i, operand in enumerate(op.operands):
                     copy.operands[i] = known[operand]
                 known[op.results[0]] = copy.results[0]
-            ir.Operation.create("func.return", [], [known[result] for result in results])
+            returned = [known[result] for result in results]
+            ir.Operation.create("func.return", [], [*returned, *body.arguments] if returns_inputs else returned)
         with ir.InsertionPoint(before):
             words = ir.DictAttr.get({key: ir.StringAttr.get(value) for key, value in told.items()})
             call = ir.Operation.create(
                 "func.call", types, inputs, {"callee": ir.FlatSymbolRefAttr.get(callee), _FRONTEND_ATTRIBUTES: words}
             )
-    for result, replacement in zip(results, call.results, strict=True):
+    for result, replacement in zip(results, call.results, strict=not returns_inputs):
         result.replace_all_uses_with(replacement)
     for op in reversed(operations):
         op.erase()

@@ -7,7 +7,8 @@ only if each reads numbers of its own, instead of one vector at places of its ow
 call that it is told not to inline, and to be small (xla/backends/cpu/codegen, ComputationKernelEmitter; XLA:CPU itself
 makes such calls of small loops), whatever the call computes. So the arithmetic of rank-0 values that follows from the
 arguments alone becomes a function that is called at the start, and what is left and only leaves the program one that
-is called at the end.
+is called at the end. What waits for a statistic becomes one that is called behind it: XLA:CPU would compute it again in
+each kernel that reads a scale, which is most of what it compiled of an FP8 step with measured gradients.
 
 The front end and the execution tools run the pass where they compile for XLA:CPU. XLA:GPU fuses nothing within a call.
 
@@ -38,9 +39,15 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.joined_arithmetic import apart
 from scalify_hlo.types import tensor_info
 
-_ARITHMETIC = frozenset(
-    name for name in names(Trait.ELEMENTWISE, without=Trait.BODY | Trait.BOUND_TO_TYPE) if name.startswith("stablehlo.")
-)
+# A power of two is found in a number's bits.
+_ARITHMETIC = {
+    "stablehlo.bitcast_convert",
+    *(
+        name
+        for name in names(Trait.ELEMENTWISE, without=Trait.BODY | Trait.BOUND_TO_TYPE)
+        if name.startswith("stablehlo.")
+    ),
+}
 _NUMBERS = frozenset({"f32", "i1", "i32", "ui32"})
 # One kernel of a call that stays one.
 _ONE_KERNEL = {"xla_cpu_small_call": "true", "inlineable": "false"}
@@ -95,7 +102,47 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
         _outline(module, "leaving_scales", last, terminator(block))
     if len(leaving(first)) >= FEWEST_ARGUMENTS:
         moved = set(first)
-        _outline(module, "scales", first, next(op.operation for op in block.operations if op.operation not in moved))
+        before = next(op.operation for op in block.operations if op.operation not in moved)
+        _outline(module, "scales", first, before, of_arguments=True)
+    _outline_followers(module, block)
+
+
+def _outline_followers(module: ir.Module, block: ir.Block) -> None:
+    """Move arithmetic of rank-0 values that waits for the same value of data into a function each, called behind it."""
+    operations = [operation.operation for operation in block.operations]
+    numbers = {op.results[0]: op for op in operations if _is_arithmetic(op)}
+    while numbers:
+        groups = _by_latest(operations, numbers)
+        few = [op.results[0] for place, group in groups.items() for op in group if not place or len(group) < FEWEST]
+        if not few:
+            break
+        for value in few:  # they stay where they are, and others wait for them
+            del numbers[value]
+    else:
+        return
+    others = [op for op in operations if not op.results or op.results[0] not in numbers]
+    for place, group in groups.items():
+        _outline(module, "scales", group, others[place])
+
+
+def _by_latest(operations: list[ir.Operation], numbers: dict[ir.Value, ir.Operation]) -> dict[int, list[ir.Operation]]:
+    """Of those operations that give `numbers` lists of which each waits for the same of all others.
+
+    Its key is how many others there are up to this one, 0 for what waits for none. Others are without constants.
+    """
+    waits: dict[ir.Value, int] = {}
+    groups: dict[int, list[ir.Operation]] = {}
+    count = 0
+    for op in operations:
+        if op.results and op.results[0] in numbers:
+            latest = max((waits.get(operand, 0) for operand in op.operands), default=0)
+            waits[op.results[0]] = latest
+            groups.setdefault(latest, []).append(op)
+            continue
+        count += 1
+        if op.name != "stablehlo.constant":
+            waits.update((result, count) for result in op.results)
+    return groups
 
 
 def _takes_element(op: ir.Operation, vectors: set[ir.Value]) -> bool:
@@ -117,9 +164,17 @@ def _joining(last: ir.Operation) -> set[ir.Operation]:
     return found
 
 
-def _outline(module: ir.Module, name: str, operations: list[ir.Operation], before: ir.Operation) -> None:
+def _outline(
+    module: ir.Module, name: str, operations: list[ir.Operation], before: ir.Operation, *, of_arguments: bool = False
+) -> None:
+    """Make operations calls. of_arguments: they follow from the function's arguments alone.
+
+    What else a call reads XLA may find to be a number, which it writes into the called function; XLA:CPU 0.10 ends the
+    process for a parameter that no instruction reads then. The returned tuple reads them.
+    """
     for start in range(0, len(operations), _MOST_OPERATIONS):
-        outline(module, name, operations[start : start + _MOST_OPERATIONS], before, _ONE_KERNEL)
+        part = operations[start : start + _MOST_OPERATIONS]
+        outline(module, name, part, before, _ONE_KERNEL, returns_inputs=not of_arguments)
 
 
 def _is_arithmetic(op: ir.Operation) -> bool:
