@@ -329,6 +329,11 @@ def _written(held: Held) -> ir.Value:
     return barrier.results[0]
 
 
+def gives_few(op: ir.Operation) -> bool:
+    """Whether the result of a product is f32 for its few numbers alone."""
+    return is_of_small_matrices(op) or _gives_few(op)
+
+
 def _gives_few(op: ir.Operation) -> bool:
     """Whether a product gives each row at most 4 numbers, which XLA pads to 8 in f16: as much work as f16 saves.
 

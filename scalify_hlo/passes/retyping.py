@@ -40,7 +40,8 @@ from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.held_values import WIDE, Held, epsilon
 from scalify_hlo.passes.loop_extremes import becomes_extreme
 from scalify_hlo.passes.loop_statistics import collects_statistics, shrinks
-from scalify_hlo.passes.retyped_operations import REPLACES, OperationRetyper
+from scalify_hlo.passes.retyped_operations import REPLACES, OperationRetyper, gives_few
+from scalify_hlo.passes.wide_stacks import stacked, stacks_in_f32
 from scalify_hlo.recognition.expansions import Expansion
 from scalify_hlo.types import tensor_info
 
@@ -216,11 +217,18 @@ class Retyper(OperationRetyper):
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
         self.exact.state.update(body.arguments[i] for i in constant)
-        for i, held in self._operands(op).items():
-            # A running maximum starts from a stand-in for minus infinity, and a stack of zeros takes up others.
-            held = dataclasses.replace(held, extreme=extremes[i], versions={})
+        # A running maximum starts from a stand-in for minus infinity, and a stack of zeros takes up others.
+        operands = {
+            i: dataclasses.replace(held, extreme=extremes[i], versions={}) for i, held in self._operands(op).items()
+        }
+        carried = {i: self._carried_type(op, i, held) for i, held in operands.items()}
+        if self.policy.compute != WIDE:
+            kept = {i for i in operands if body.arguments[i] in self.keep and not extremes[i]}
+            wide = {i for i, element in carried.items() if element == WIDE and not extremes[i]} | kept
+            carried |= dict.fromkeys(stacks_in_f32(op, wide, self._is_stored_wide, gives_few), WIDE)
+        for i, held in operands.items():
             updated = self._is_updated(op, i)
-            stored = WIDE if statistics[i] and not updated else self._carried_type(op, i, held)
+            stored = WIDE if statistics[i] and not updated else carried[i]
             kept = body.arguments[i] in self.keep and not updated
             element = elements[i] = WIDE if kept else stored
             value = self._into_update(held) if element == self.policy.update and updated else held.read(element)
@@ -238,6 +246,9 @@ class Retyper(OperationRetyper):
                 self.exact.derived.add(op.results[i])
             last.operands[i] = self._into_update(held) if self._is_updated(op, i) else held.read(element)
 
+    def _is_stored_wide(self, value: ir.Value) -> bool:
+        return value in self.held and self.held[value].natural == WIDE
+
     def _is_from_model(self, value: ir.Value) -> bool:
         return value in self.held and self.held[value].from_model
 
@@ -251,7 +262,7 @@ class Retyper(OperationRetyper):
         info = tensor_info(carried.type)
         if self._is_updated(loop, i):
             return self.policy.update
-        written = _stacked(carried, last)
+        written = stacked(carried, last)
         if written is not None and (
             self.exact.is_moved_whole(written) or self._is_path(body, written) or _is_a_number_a_row(body, written)
         ):
@@ -279,7 +290,7 @@ class Retyper(OperationRetyper):
         loop = defining_op(moved)
         if loop is not None and loop.name == "stablehlo.while":
             inner, i = loop.regions[1].blocks[0], ir.OpResult(moved).result_number
-            deeper = _stacked(inner.arguments[i], terminator(inner).operands[i])
+            deeper = stacked(inner.arguments[i], terminator(inner).operands[i])
             if deeper is not None:
                 self.integrated.update(simulated_values(self.calls, loop, lambda _: True)[1])
                 return self._is_path(inner, deeper)
@@ -390,13 +401,6 @@ def raise_errors(errors: Sequence[Diagnostic]) -> None:
     """Raises ScalifyError with all of them, if any."""
     if errors:
         raise ScalifyError(errors)
-
-
-def _stacked(carried: ir.Value, last: ir.Value) -> ir.Value | None:
-    """What an iteration writes into a tensor that a loop carries and hands on; None where it does anything else."""
-    op = last.owner.operation if isinstance(last, ir.OpResult) else None
-    writes = op is not None and op.name == "stablehlo.dynamic_update_slice" and op.operands[0] == carried
-    return op.operands[1] if op is not None and writes else None
 
 
 def _is_a_number_a_row(body: ir.Block, written: ir.Value) -> bool:

@@ -28,11 +28,11 @@
 
 // CPU-LABEL: func.func @main(
 // CPU-NOT: stablehlo.concatenate
-// CPU: %[[NEXT:.+]] = call @leaving_scales(
-// CPU: return {{.*}}, %[[NEXT]] :
+// CPU: %[[NEXT:.+]]:4 = call @leaving_scales(
+// CPU: return {{.*}}, %[[NEXT]]#0 :
 // CPU-LABEL: func.func private @leaving_scales(
 // CPU: %[[NEXT:.+]] = stablehlo.concatenate
-// CPU: return %[[NEXT]] : tensor<3xf32>
+// CPU: return %[[NEXT]], {{.*}} : tensor<3xf32>, tensor<f32>
 
 // PINNED-LABEL: error: --pin-scales leaves no scales that --pack-scales could pack: give one of them
 // FLAGS-LABEL: error: --pack-scales adds a pass: in a pipeline, write scalify{mark-state=true} and, last, scalify-pack-scales
