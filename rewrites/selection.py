@@ -221,6 +221,18 @@ def bounded(r: OpRewrite, indices: tuple[int, ...], x: ScaledValue, bound: float
     at_scale(r, indices, scale, relative(x, scale))
 
 
+def within(r: OpRewrite, x: ScaledValue, least: float, most: float) -> None:
+    """A value that constants keep between two sizes has its own scale, or that of the nearer of them.
+
+    # clamp(m a, s x, m b) = m clamp(a, x s/m, b), m = min(max(s, |a|), |b|): bounds at the ends of f32 say nothing of x
+    """
+    scale = x.size
+    if math.isfinite(most):
+        scale = r.emit.minimum([scale, Scale(math.floor(math.log2(most)))])
+    scale = r.emit.maximum([scale, Scale(math.floor(math.log2(least)))])
+    at_scale(r, (0, 1, 2), scale, relative(x, scale))
+
+
 def at_scale(r: OpRewrite, indices: tuple[int, ...], scale: Scale, moments: Moments) -> None:
     """Bring members to a scale and declare the result."""
     bring_together(r, indices, tuple(r.scaled(i) for i in indices), scale)
@@ -250,6 +262,8 @@ def clamp(r: OpRewrite) -> None:
     if any(m.indifferent for m in members):
         scale = combined(r, (0, 1, 2), members)
         return finish_combined(r, scale, relative(x, scale))
+    if low is not None and high is not None and low * high > 0:
+        return within(r, x, min(abs(low), abs(high)), max(abs(low), abs(high)))
     return at_scale(r, (0, 1, 2), r.common_scale((members[0], members[2])), x.moments)
 
 

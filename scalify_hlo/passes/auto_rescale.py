@@ -52,7 +52,7 @@ OF_VALUES = ("products", "joined", "numbers", "differences", "exponentials")
 # Places of which the largest magnitude is measured, whatever the statistic.
 _BY_LARGEST = ("powers", "numbers")
 # What is measured to unit size: what enters a product of values may be multiplied by itself, and room by that too.
-_TO_UNIT_SIZE = ("products", "columns", "statistics")
+_TO_UNIT_SIZE = ("products", "columns", "statistics", "differences", "exponentials")
 # Places of gradients whose sizes are roughly known. What is measured elsewhere may be of any size that f32 has.
 _OF_KNOWN_SIZE = ("branches", "scores", "logits", "gradients")
 # Places of gradients that may be of any size: what they are computed of, and is as uncertain, stays in f32.
