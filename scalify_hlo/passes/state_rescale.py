@@ -19,6 +19,7 @@ import numpy as np
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.tables import rows_that_differ
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.packed_scales import element_of
@@ -129,19 +130,23 @@ class _Leaving(NamedTuple):
 
 def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | None) -> None:
     """Have parameters leave one step with scales that fit their data."""
-    groups: dict[int, list[_Leaving]] = {}
+    groups: dict[int, list[tuple[_Leaving, list[int]]]] = {}
     for each in parameters:
-        size = math.prod(_sampled(each.value)[0])
-        groups.setdefault(size.bit_length() // _ALIKE, []).append(each)
+        size, strides = _sampled(each.value)
+        groups.setdefault(size.bit_length() // _ALIKE, []).append((each, strides))
     scalar = emit.tensor_type((), "f32")
     for group in groups.values():
-        with ir.InsertionPoint(group[0].terminator), group[0].terminator.location:
+        last = group[0][0].terminator
+        with ir.InsertionPoint(last), last.location:
             pairs = [
-                marker(module, "scalify.get_data_and_scale", [each.value], [each.value.type, scalar]) for each in group
+                marker(module, "scalify.get_data_and_scale", [each.value], [each.value.type, scalar])
+                for each, _ in group
             ]
-            sizes = _root_mean_squares([_sample(emit.convert(data, "f32")) for data, _ in pairs])
-            factors = _factor(sizes, 0, due)
-            for i, (each, (_, scale)) in enumerate(zip(group, pairs, strict=True)):
+            samples = [
+                _taken(emit.convert(data, "f32"), strides) for (data, _), (_, strides) in zip(pairs, group, strict=True)
+            ]
+            factors = _factor(_root_mean_squares(samples), 0, due)
+            for i, ((each, _), (_, scale)) in enumerate(zip(group, pairs, strict=True)):
                 rebased = _with_scale(module, each.value, scale, element_of(factors, i))
                 each.terminator.operands[each.position] = rebased
 
@@ -212,21 +217,29 @@ def _before_return(value: ir.Value, due: ir.Value) -> tuple[ir.InsertionPoint, i
 
 
 def _sample(x: ir.Value, most: int = _SAMPLE) -> ir.Value:
-    """At most some thousand elements of a tensor, evenly spread; contiguous ones along the last dimension."""
-    _, strides = _sampled(x, most)
+    """At most some thousand elements of a tensor, evenly spread; contiguous ones along the last dimension.
+
+    Of a table one or more of as many rows as there may be: the rows differ by how often they are read.
+    """
+    return _taken(x, _sampled(x, most)[1])
+
+
+def _taken(x: ir.Value, strides: list[int]) -> ir.Value:
     return x if all(stride == 1 for stride in strides) else strided(x, strides)
 
 
-def _sampled(x: ir.Value, most: int = _SAMPLE) -> tuple[list[int], list[int]]:
-    """The shape of the sample of a tensor, and its strides."""
+def _sampled(x: ir.Value, most: int = _SAMPLE) -> tuple[int, list[int]]:
+    """How many elements the sample of a tensor has, and its strides."""
     info = tensor_info(x.type)
-    left = info.size
+    left, shape = info.size, info.shape
     strides = [1] * info.rank
-    for d, n in enumerate(info.shape):
-        if left > most:
-            strides[d] = min(n, math.ceil(left / most))
-            left = left // n * math.ceil(n / strides[d])
-    return [math.ceil(n / stride) for n, stride in zip(info.shape, strides, strict=True)], strides
+    if left > most:
+        rows = rows_that_differ(x) if info.rank > 1 else frozenset[int]()
+        for d in sorted(range(info.rank), key=lambda d: d in rows) if rows else range(info.rank):
+            if left > most:
+                strides[d] = min(shape[d], math.ceil(left / most))
+                left = left // shape[d] * math.ceil(shape[d] / strides[d])
+    return left, strides
 
 
 def _due(module: ir.Module, main: ir.Operation, last: ir.Operation, every: int) -> ir.Value | None:

@@ -40,11 +40,19 @@ def find_range_reductions(operations: Sequence[ir.Operation]) -> set[ir.Value]:
 
 
 def _is_fraction(difference: ir.Operation) -> bool:
-    x, y = difference.operands
-    rounding = unconverted(y)
-    if not isinstance(rounding, ir.OpResult) or rounding.owner.name not in _ROUNDS:
+    x, y = (unconverted(operand) for operand in difference.operands)
+    while isinstance(y, ir.OpResult) and (y.owner.name in _ROUNDS or _converts_integers(y.owner)):
+        y = unconverted(y.owner.operands[0])
+        if y == x:
+            return True
+    return False
+
+
+def _converts_integers(op: ir.Operation) -> bool:
+    """Whether an operation gives an integer as a float, or what a float is without its fraction: an index."""
+    if op.name != "stablehlo.convert":
         return False
-    return unconverted(rounding.owner.operands[0]) == unconverted(x)
+    return any(tensor_info(value.type).element.lstrip("u").startswith("i") for value in (op.operands[0], op.results[0]))
 
 
 def _reduces_range(select: ir.Operation) -> bool:
