@@ -15,11 +15,12 @@ from scalify_hlo.analysis.unlike_columns import unlike_columns
 from scalify_hlo.bindings import ir, make_context
 
 ROUNDED = {"xla_allow_excess_precision": False}
-GENERATOR = np.random.default_rng(0)
 
 
-def normal(*shape: int) -> Any:
-    return np.float32(GENERATOR.normal(size=shape))
+def normals(seed: int) -> Callable[..., Any]:
+    """Draws arrays of these sizes, the same ones whatever tests ran before."""
+    generator = np.random.default_rng(seed)
+    return lambda *shape: np.float32(generator.normal(size=shape))
 
 
 def within(low: list[float], high: list[float], x: Any) -> Any:
@@ -66,6 +67,7 @@ MODELS: dict[str, Callable[[Any, Any], Any]] = {"reservoirs": reservoirs, "membr
 @pytest.mark.parametrize("precision", ["fp16", "fp8"])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_network_that_gives_them_learns_as_in_f32(name: str, precision: Any) -> None:
+    normal = normals(0)
     model, attributes, weights = MODELS[name], normal(16, 32), normal(32, 3) / 6
     inputs = np.abs(normal(16, 24)) if name != "peaks" else normal(16, 24)
     target = np.asarray(model(attributes @ weights + 0.5, inputs))
@@ -113,3 +115,11 @@ UNITS = np.float32([100.0, 1.0, 0.0])
 )
 def test_columns_are_found_by_the_constants_that_enter_them(function: Callable[..., Any], count: int) -> None:
     assert columns(function, np.ones((4, 3), np.float32)) == count
+
+
+def test_a_constant_without_elements() -> None:
+    empty = np.zeros((0, 4), np.float32)
+    found = scalify_hlo.scalify(lambda x: jnp.sum(x) + (empty + jnp.tanh(x)[:0])[:, :1].sum(), precision="fp16")(
+        scalify_hlo.as_scaled_array(np.ones((4, 4), np.float32))
+    )
+    assert float(np.asarray(found)) == 16

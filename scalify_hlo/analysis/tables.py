@@ -2,8 +2,8 @@
 
 # w' = w - h f(scatter(0, i, g), ...): the gradient of a lookup is a sum of rows at their places
 
-Words, items and users are as frequent as 1/rank: a few rows of a table are most of what is read, and those that are read
-seldom are what they were at the start, zeros perhaps. A row says nothing of another one.
+Words, items and users are as frequent as 1/rank: a few rows of a table are most of what is read, and those that are
+read seldom are what they were at the start, zeros perhaps. A row says nothing of another one.
 """
 
 from scalify_hlo.bindings import ir, stablehlo

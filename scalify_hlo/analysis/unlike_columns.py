@@ -120,6 +120,6 @@ def _differ(constant: ir.Operation, dim: int) -> bool:
     if dense is None or dense.is_splat or info.element != "f32":
         return False
     others = tuple(i for i in range(info.rank) if i != dim)
-    sizes = np.abs(np.asarray(dense)).max(others)
+    sizes = np.abs(np.asarray(dense)).max(others, initial=0.0)
     sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
     return len(sizes) > 1 and bool(sizes.max() > budget.UNLIKE * sizes.min())

@@ -48,6 +48,7 @@ class UpdateRegion:
     exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it.
     statistics: the state that is computed of itself and of what the step is given alone.
     returned_statistics: what a step returns and reads itself that is computed of no weights, numbers among it.
+    learns_numbers: whether floats of rank 0 are state, and no others.
     """
 
     values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
@@ -61,6 +62,7 @@ class UpdateRegion:
     exact: set[int] = dataclasses.field(default_factory=set[int])
     statistics: set[int] = dataclasses.field(default_factory=set[int])
     returned_statistics: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
+    learns_numbers: bool = False
 
     @property
     def learnt(self) -> set[int]:
@@ -70,7 +72,7 @@ class UpdateRegion:
     @property
     def tells_inputs(self) -> bool:
         """Whether the arguments that are not learnt are inputs: of a step without state they may be weights."""
-        return self.trains and bool(self.state)
+        return self.trains and (bool(self.state) or self.learns_numbers)
 
 
 def find_update(module: ir.Module, main: str, *, exact: bool = False, statistics: bool = False) -> UpdateRegion:
@@ -111,6 +113,7 @@ class _Finder:
         # Arguments reached from a value through elementwise operations, and whether a computed tensor is.
         self._reached: dict[ir.Value, frozenset[int]] = {}
         self._computed: dict[ir.Value, bool] = {}
+        self._numbers = False  # whether floats of rank 0 are state, known with `state`
         self._own: dict[ir.Value, bool] = {}  # whether a value is state or gradients, or is computed of these alone
 
     def has_backward_pass(self, module: ir.Module) -> bool:
@@ -135,7 +138,8 @@ class _Finder:
         return self.trains_by_name or bool(self.state)
 
     def region(self) -> UpdateRegion:
-        region = UpdateRegion(state=self.state)
+        state = self.state
+        region = UpdateRegion(state=state, learns_numbers=self._numbers and not state)
         arguments = {self.body.arguments[index] for index in region.state}
         results = [self.results[result] for result in region.state.values()]
         region.gradients = self._collect(results, region.values, arguments)
@@ -185,7 +189,9 @@ class _Finder:
         update of its argument, nonlinear ones among them."""
         pairs = self._aliases()
         for argument, result in find_pairs(None, self.function, self.forms).items():
-            if argument not in pairs and result not in pairs.values() and _is_tensor(self.results[result]):
+            if not _is_tensor(self.results[result]):
+                self._numbers = True
+            elif argument not in pairs and result not in pairs.values():
                 pairs[argument] = result
         by_type: dict[ir.Type, dict[int, set[int]]] = {}
         for i, value in enumerate(self.results):

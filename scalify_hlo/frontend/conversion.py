@@ -100,16 +100,21 @@ _split_on_device = jax.jit(_split, static_argnums=(1, 2))
 def asarray(tree: Any, dtype: Any = None) -> Any:
     """Every ScaledArray of a tree multiplied out, every other array leaf as an array; converted to `dtype` if given.
 
-    Random keys are what they were.
-    The product is formed in at least f32 before it is converted, see `ScaledArray.to_array`.
+    Random keys are what they were, and so are the integers and booleans in a container where `dtype` is a type of
+    floats: the counters of a training state. The product is formed in at least f32 before it is converted, see
+    `ScaledArray.to_array`.
     """
-    return jax.tree.map(functools.partial(_as_array, dtype=dtype), tree, is_leaf=is_scaled)
+    is_state = not jax.tree_util.all_leaves([tree], is_leaf=is_scaled)
+    to_float = dtype is not None and jnp.issubdtype(dtype, np.inexact)
+    convert = functools.partial(_as_array, dtype=dtype, floats=is_state and to_float)
+    return jax.tree.map(convert, tree, is_leaf=is_scaled)
 
 
-def _as_array(value: Any, dtype: Any) -> Any:
+def _as_array(value: Any, dtype: Any, floats: bool) -> Any:
+    """floats: convert floats alone."""
     if isinstance(value, ScaledArray):
         return value.to_array(dtype)
-    if isinstance(value, (jax.Array, np.ndarray)):
-        kept = dtype is None or jnp.issubdtype(value.dtype, jax.dtypes.extended)
-        return value if kept else value.astype(dtype)
-    return np.asarray(value, dtype=dtype)
+    if not isinstance(value, (jax.Array, np.ndarray)):
+        value = np.asarray(value)
+    kept = dtype is None or jnp.issubdtype(value.dtype, jax.dtypes.extended)
+    return value if kept or (floats and not jnp.issubdtype(value.dtype, np.inexact)) else value.astype(dtype)

@@ -225,7 +225,7 @@ def _sample(x: ir.Value, most: int = _SAMPLE) -> ir.Value:
 
 
 def _taken(x: ir.Value, strides: list[int]) -> ir.Value:
-    return x if all(stride == 1 for stride in strides) else strided(x, strides)
+    return x if strides.count(1) == len(strides) else strided(x, strides)
 
 
 def _sampled(x: ir.Value, most: int = _SAMPLE) -> tuple[int, list[int]]:

@@ -2,9 +2,9 @@
 
 # y_t - m_t, y_t given, m_t few numbers that the loop carries: the stack of it is read by the gradient of y_t - m_t
 
-What a training step is given stays f32 until it meets what the model computes, and so do numbers of a row and what a loop
-carries in f32. What is computed of these is not rounded in an iteration, and a stack of it was: how large differences of
-them are is not known, and f16 has nothing for what is 2^24 times smaller than is estimated.
+What a training step is given stays f32 until it meets what the model computes, and so do numbers of a row and what a
+loop carries in f32. What is computed of these is not rounded in an iteration, and a stack of it was: how large
+differences of them are is not known, and f16 has nothing for what is 2^24 times smaller than is estimated.
 """
 
 from collections.abc import Callable

@@ -15,7 +15,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.reports.health_layout import BINS, COUNTS, DETAILS, MAXIMA, NAMES, SUMS
-from scalify_hlo.types import FLOAT_RANGE
+from scalify_hlo.types import COMPLEX, FLOAT_RANGE
 
 Verdict = Literal["good", "far", "bad"]
 # Elements below the smallest normal number err by up to what that number errs by: a share u of them by sqrt(u) 2^low in
@@ -69,14 +69,14 @@ class TensorHealth:
         """
         if (self.overflow and not self.infinite) or self._loses_at_the_lower_end:
             return "bad"
-        far = self.element not in _WIDE and abs(self.log2_rms) > _FAR
+        far = COMPLEX.get(self.element, self.element) not in _WIDE and abs(self.log2_rms) > _FAR
         return "far" if far else "good"
 
     @property
     def _loses_at_the_lower_end(self) -> bool:
         if not self.format or not 0 < self.mean_square < math.inf:
             return self.underflow > _LOST
-        smallest = 2.0 ** FLOAT_RANGE[self.format][1]
+        smallest = 2.0 ** FLOAT_RANGE[COMPLEX.get(self.format, self.format)][1]
         return math.sqrt(self.underflow) * smallest > _PART * math.sqrt(self.mean_square)
 
     @property

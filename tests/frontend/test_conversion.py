@@ -133,6 +133,16 @@ def test_asarray_of_a_tree():
     assert plain["x"].dtype == plain["y"].dtype == np.float32
 
 
+def test_asarray_leaves_counters_what_they_are():
+    state = {"count": np.int32(3), "done": np.array([True]), "steps": 7, "w": sc.scaled_array(np.float16([1, 2]), 2.0)}
+    plain = sc.asarray(state, np.float32)
+    assert {name: leaf.dtype for name, leaf in plain.items()} == {
+        "count": np.int32, "done": np.bool_, "steps": np.int_, "w": np.float32,
+    }  # fmt: skip
+    assert sc.asarray(np.arange(3), np.float32).dtype == np.float32  # one array, as numpy.asarray
+    assert sc.asarray({"n": np.arange(3)}, np.int8)["n"].dtype == np.int8
+
+
 # --- tree -------------------------------------------------------------------------------------------------------
 
 

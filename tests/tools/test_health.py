@@ -79,3 +79,16 @@ def test_inputs_that_do_not_fit_are_named(tmp_path: pathlib.Path) -> None:
     np.savez(file, np.zeros((2, 2), np.float32), np.zeros((16, 8), np.float32))
     done = CliRunner().invoke(main, ["-", f"--inputs={file}"], input=PROGRAM)
     assert done.exit_code == 1 and "argument 0 (arg0) is a" in done.output
+
+
+def test_complex_numbers_have_the_range_of_their_parts() -> None:
+    program = """
+func.func @main(%x: tensor<8xf32>, %w: tensor<8x8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [0] x [0] : (tensor<8xf32>, tensor<8x8xf32>) -> tensor<8xf32>
+  %1 = stablehlo.fft %0, type = RFFT, length = [8] : (tensor<8xf32>) -> tensor<5xcomplex<f32>>
+  %2 = stablehlo.fft %1, type = IRFFT, length = [8] : (tensor<5xcomplex<f32>>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}"""
+    done = CliRunner().invoke(main, ["-", "--precision=fp8", "--no-histogram"], input=program)
+    assert done.exit_code == 0, done.output
+    assert "stablehlo.fft" in done.output and "complex<f32>" in done.output
