@@ -66,8 +66,8 @@ TABLE, IDS, DENSE = np.zeros((50, 8), np.float32), np.arange(4, dtype=np.int32),
     [
         (lambda t, i, x: t - 0.1 * jax.grad(lambda t: jnp.sum(t[i] * x))(t), {0}),
         (lambda t, i, x: t - 0.1 * jax.grad(lambda t: jnp.sum(t.T[:, i] * x.T))(t), set()),  # moved: not looked at
-        (lambda t, i, x: t - 0.1 * jnp.tanh(t), set()),
-        (lambda t, i, x: 0.9 * t + jax.grad(lambda t: jnp.sum(jnp.tanh(t[:, i])))(t), {1}),
+        (lambda t, _i, _x: t - 0.1 * jnp.tanh(t), set()),
+        (lambda t, i, _x: 0.9 * t + jax.grad(lambda t: jnp.sum(jnp.tanh(t[:, i])))(t), {1}),
     ],
     ids=["rows", "transposed", "dense", "columns"],
 )

@@ -20,9 +20,10 @@ def rows_that_differ(value: ir.Value) -> frozenset[int]:
     pending, seen = [value], {value}
     while pending and len(seen) <= _STEPS:
         value = pending.pop()
-        op = value.owner  # not `defining_op`: this is asked of each tensor of the state
-        if isinstance(op, ir.Block):
+        owner = value.owner  # not `defining_op`: this is asked of each tensor of the state
+        if isinstance(owner, ir.Block):
             continue
+        op = owner.operation
         if op.name == "stablehlo.scatter":
             numbers = stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
             return frozenset(numbers.scattered_dims_to_operand_dims)

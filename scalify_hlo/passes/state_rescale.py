@@ -42,6 +42,8 @@ _KINDS = ("parameters", "moments")
 _SAMPLE = 1024
 # The same where tensors lie on several devices, each of which is to have a part of the sample.
 _SAMPLE_OF_SEVERAL = 4096
+# The largest of as many Gaussian numbers over their root mean square, roughly.
+_LARGEST = 4.0
 # Bits: samples whose sizes differ by less are measured together, the smaller ones with zeros behind them.
 _ALIKE = 3
 # log2 of the size that data are moved to, and how far from it they may come before. Parameters are read as operands of
@@ -130,10 +132,10 @@ class _Leaving(NamedTuple):
 
 def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | None) -> None:
     """Have parameters leave one step with scales that fit their data."""
-    groups: dict[int, list[tuple[_Leaving, list[int]]]] = {}
+    groups: dict[int, list[tuple[_Leaving, _Sampled]]] = {}
     for each in parameters:
-        size, strides = _sampled(each.value)
-        groups.setdefault(size.bit_length() // _ALIKE, []).append((each, strides))
+        sampled = _sampled(each.value)
+        groups.setdefault(sampled.size.bit_length() // _ALIKE, []).append((each, sampled))
     scalar = emit.tensor_type((), "f32")
     for group in groups.values():
         last = group[0][0].terminator
@@ -143,9 +145,10 @@ def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | N
                 for each, _ in group
             ]
             samples = [
-                _taken(emit.convert(data, "f32"), strides) for (data, _), (_, strides) in zip(pairs, group, strict=True)
+                _taken(emit.convert(data, "f32"), sampled.strides)
+                for (data, _), (_, sampled) in zip(pairs, group, strict=True)
             ]
-            factors = _factor(_root_mean_squares(samples), 0, due)
+            factors = _factor(_sizes(samples, [sampled.table for _, sampled in group]), 0, due)
             for i, ((each, _), (_, scale)) in enumerate(zip(group, pairs, strict=True)):
                 rebased = _with_scale(module, each.value, scale, element_of(factors, i))
                 each.terminator.operands[each.position] = rebased
@@ -179,20 +182,31 @@ def _factor(size: ir.Value, target: int, due: ir.Value | None) -> ir.Value:
     return emit.op("select", size.type, far, emit.times(size, 2.0**-target), emit.splat(size.type, 1.0))
 
 
-def _root_mean_squares(samples: Sequence[ir.Value]) -> ir.Value:
-    """tensor<n x f32>: of each sample, all of them in one reduction."""
+def _sizes(samples: Sequence[ir.Value], tables: list[bool]) -> ir.Value:
+    """tensor<n x f32>: the root mean square of each sample, of all of them in one reduction.
+
+    tables: of these samples the largest magnitude over what it is of as many Gaussian numbers of unit size, if that is
+    larger: the rows that are read most often are the largest, and few.
+    """
     counts = [tensor_info(x.type).size for x in samples]
     rows = [_row(x, max(counts)) for x in samples]
     element = ir.RankedTensorType(rows[0].type).element_type
     whole = ir.RankedTensorType.get([len(rows), max(counts)], element)
     dimension = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
     table = rows[0] if len(rows) == 1 else emit.op("concatenate", whole, *rows, dimension=dimension)
-    totals = emit.reduce(emit.op("multiply", table.type, table, table), "add", 0.0, [1])
-    numbers = np.array(counts, np.float32)
-    means = emit.op(
-        "divide", totals.type, totals, emit.op("constant", totals.type, value=ir.DenseElementsAttr.get(numbers))
-    )
-    return emit.op("sqrt", means.type, means)
+    squares = emit.op("multiply", table.type, table, table), "add", 0.0
+    largest = (emit.op("abs", table.type, table), "maximum", 0.0) if any(tables) else None
+    totals, *most = emit.reduce_together([squares] if largest is None else [squares, largest], [1])
+    means = emit.op("divide", totals.type, totals, _constants(totals, counts))
+    sizes = emit.op("sqrt", means.type, means)
+    if most:
+        shares = _constants(sizes, [table / _LARGEST for table in tables])
+        sizes = emit.op("maximum", sizes.type, sizes, emit.op("multiply", sizes.type, most[0], shares))
+    return sizes
+
+
+def _constants(like: ir.Value, numbers: Sequence[float]) -> ir.Value:
+    return emit.op("constant", like.type, value=ir.DenseElementsAttr.get(np.array(numbers, np.float32)))
 
 
 def _row(x: ir.Value, length: int) -> ir.Value:
@@ -221,25 +235,33 @@ def _sample(x: ir.Value, most: int = _SAMPLE) -> ir.Value:
 
     Of a table one or more of as many rows as there may be: the rows differ by how often they are read.
     """
-    return _taken(x, _sampled(x, most)[1])
+    return _taken(x, _sampled(x, most).strides)
 
 
 def _taken(x: ir.Value, strides: list[int]) -> ir.Value:
     return x if strides.count(1) == len(strides) else strided(x, strides)
 
 
-def _sampled(x: ir.Value, most: int = _SAMPLE) -> tuple[int, list[int]]:
-    """How many elements the sample of a tensor has, and its strides."""
+class _Sampled(NamedTuple):
+    """How many elements a sample has, its strides, and whether it is of a table."""
+
+    size: int
+    strides: list[int]
+    table: bool
+
+
+def _sampled(x: ir.Value, most: int = _SAMPLE) -> _Sampled:
     info = tensor_info(x.type)
     left, shape = info.size, info.shape
     strides = [1] * info.rank
+    rows = frozenset[int]()
     if left > most:
-        rows = rows_that_differ(x) if info.rank > 1 else frozenset[int]()
+        rows = rows_that_differ(x) if info.rank > 1 else rows
         for d in sorted(range(info.rank), key=lambda d: d in rows) if rows else range(info.rank):
             if left > most:
                 strides[d] = min(shape[d], math.ceil(left / most))
                 left = left // shape[d] * math.ceil(shape[d] / strides[d])
-    return left, strides
+    return _Sampled(left, strides, bool(rows))
 
 
 def _due(module: ir.Module, main: ir.Operation, last: ir.Operation, every: int) -> ir.Value | None:

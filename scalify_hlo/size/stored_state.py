@@ -45,7 +45,9 @@ def cancelling(forms: AffineForms, state: set[ir.Value], operations: Iterable[ir
     read = set[ir.Value]()
     for op in operations:
         if not all(tensor_info(r.type).is_float and forms.terms(r) is not None for r in op.results):
-            read.update(v for v in op.operands if isinstance(v.type, ir.RankedTensorType))
+            for value in op.operands:
+                if isinstance(value.type, ir.RankedTensorType):
+                    read.add(value)
     for value in read:
         info = tensor_info(value.type)
         if info.is_float and info.rank:
