@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.asked_precision import ALGORITHM
-from scalify_hlo.analysis.calls import CallGraph
+from scalify_hlo.analysis.calls import CallGraph, defining_op
 from scalify_hlo.analysis.exponents import Exponentials
+from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.layer_gradients import of_layers
 from scalify_hlo.analysis.memory import Memory
 from scalify_hlo.analysis.products import is_batched, is_of_small_matrices, is_padded, product_sizes
@@ -223,7 +224,7 @@ class OperationRetyper:
     def _product(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         compute, wide = self.policy.compute, self.policy.accumulation
-        if self._is_kept(op) or self.exact.is_too_fine_for_fp8(op):
+        if self._is_kept(op) or self.exact.is_too_fine_for_fp8(op) or any(map(_is_solution, op.operands)):
             op.attributes[kinds.KEPT] = ir.UnitAttr.get()
         small = is_of_small_matrices(op) or _is_of_few(op, operands.values())
         transform = not small and self.exact.read_whole(op.results[0]) and self.exact.is_transform(op)
@@ -284,7 +285,7 @@ class OperationRetyper:
         from_model = any(held.from_model for held in operands.values())
         for result in op.results:
             if tensor_info(result.type).element == WIDE:
-                narrow = from_model and tensor_info(result.type).rank > 0 and not self._is_kept(op)
+                narrow = from_model and tensor_info(result.type).rank > 0 and not self._is_kept(op) and not _solves(op)
                 natural = self.policy.compute if narrow else WIDE
                 whole = natural != WIDE and self.exact.read_whole(result)
                 self.held[result] = Held(
@@ -319,6 +320,29 @@ class OperationRetyper:
             and any(not held.from_model and held.magnitude > budget.EXTREME for held in operands)
             and not self._in_update(op)
         )
+
+
+def _solves(op: ir.Operation) -> bool:
+    """Whether an operation factors a matrix or solves an equation: tr(K^-1 dK) - y^T K^-1 dK K^-1 y cancels."""
+    if op.name == "stablehlo.custom_call":
+        return ir.StringAttr(op.attributes["call_target_name"]).value.startswith(_LIBRARIES)
+    return op.name in _SOLVES
+
+
+def _is_solution(value: ir.Value) -> bool:
+    """Whether a value is what `_solves` gives, moved and masked: L^T dL, of the gradient of a factor L, cancels."""
+    pending = [value]
+    for _ in range(_MASKS):
+        op = None
+        for each in before_moves(pending.pop()):
+            op = defining_op(each)
+        if op is not None and _solves(op):
+            return True
+        if op is not None and op.name == "stablehlo.select":
+            pending += list(op.operands)[1:]
+        if not pending:
+            return False
+    return False
 
 
 def _written(held: Held) -> ir.Value:
@@ -358,6 +382,10 @@ def _is_of_few(op: ir.Operation, operands: Iterable[Held]) -> bool:
 
 # Operand 0 is given back with other elements in some places.
 REPLACES = ("stablehlo.scatter", "stablehlo.dynamic_update_slice")
+# A triangle of a factor, which is NaN where the matrix had none.
+_MASKS = 6
+_SOLVES = ("stablehlo.cholesky", "stablehlo.triangular_solve")
+_LIBRARIES = ("lapack_", "blas_", "cusolver_", "hipsolver_", "magma_")
 _BOUNDS = ("stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum")
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
 _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
