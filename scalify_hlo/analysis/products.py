@@ -317,11 +317,12 @@ class _Classifier:
         """Embedding: a product with a one-hot matrix. Head: a layer on which no other layer depends.
 
         A product that selects is no layer: what a loss picks from logits by labels leaves the head what it is. Nor is
-        one of what layers gave with what layers gave, such as similarities of two towers' embeddings. Layers that are
-        differentiated twice depend on each other, there and back: their last products are heads.
+        one of what layers gave with what layers gave, such as similarities of two towers' embeddings, or with a table:
+        a chain of rotations, an image or a signal that is resized. Layers that are differentiated twice depend on each
+        other, there and back: their last products are heads.
         """
         forward = [product for product in self.products if product.kind == "forward"]
-        without_weight = self._without_weight(forward)
+        without_weight, no_layers = self._without_weight(forward)
         layers: dict[object, list[MatrixProduct]] = {}
         # The layers that read a value: all, and those that are differentiated. Of one that is, only these follow it:
         # products outside, such as an optimiser's of the gradients, are no layers of its model.
@@ -334,7 +335,7 @@ class _Classifier:
             is_inside = self.named and direction_of(product.name) is not Direction.OUTSIDE
             if is_inside:
                 differentiated.add(key)
-            if product.selects or product.op.results[0] in without_weight:
+            if product.selects or product.op.results[0] in no_layers:
                 continue
             for operand in product.operands:
                 for readers in (everywhere, inside) if is_inside else (everywhere,):
@@ -368,9 +369,9 @@ class _Classifier:
         results = [each.op.results[0] for each in forward if self.named and not loops_around(each.op.results[0])]
         return {value for value in results if not self.graph.depends(inside, set(), value)}
 
-    def _without_weight(self, forward: Sequence[MatrixProduct]) -> set[ir.Value]:
+    def _without_weight(self, forward: Sequence[MatrixProduct]) -> tuple[set[ir.Value], set[ir.Value]]:
         """Results of the products, without batch dimensions, of which both operands are computed of what layers gave,
-        and of no weight besides.
+        and of no weight besides; and those of all products of which one is, and none of a weight.
 
         # a b^T of embeddings a = f(x) and b = g(y): an error of b is one of the result, as of logits
         """
@@ -381,17 +382,20 @@ class _Classifier:
                 product.rhs.origin.root, ir.BlockArgument
             ):
                 layers += [] if product.selects else [product.op.results[0]]
-            elif not product.batched:
+            else:
                 others.append(product)
         if not others:
-            return set()
+            return set(), set()
         computed = self.graph.reachable(layers)
         weights = _Weights(self.origins)
-        return {
-            product.op.results[0]
-            for product in others
-            if all(each.value in computed and not weights.are_in(each.value) for each in product.operands)
-        }
+        both, some = set[ir.Value](), set[ir.Value]()
+        for product in others:
+            of_layers = [each.value in computed for each in product.operands]
+            if any(of_layers) and not any(weights.are_in(each.value) for each in product.operands):
+                some.add(product.op.results[0])
+                if all(of_layers) and not product.batched:
+                    both.add(product.op.results[0])
+        return both, some
 
     def _feeds_another(self, layer: object, members: list[MatrixProduct], readers: dict[ir.Value, set[object]]) -> bool:
         """Whether a layer other than this one reads what is computed of its products."""

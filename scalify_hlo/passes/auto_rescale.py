@@ -219,7 +219,8 @@ class AutoRescale(Pass):
                     del found[value]
             factors = Factors(calls)
             for value in heads if "products" in self.places else ():
-                if value not in errors.inverse and factors.are_too_many(value):
+                many = errors.of(value) > budget.ERRORS_IN_F16
+                if value not in errors.inverse and (many or factors.are_too_many(value)):
                     found[value] = "factors"
                 elif value in derivatives:
                     found[value] = "derivatives"
