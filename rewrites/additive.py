@@ -407,8 +407,8 @@ def constant_operand(r: OpRewrite, index: int, position: int, number: float) -> 
 
 
 # rem(s x, s y) = s rem(x, y); |rem(x, y)| <= |x| and |y|
-@rule("remainder", family="additive", law="rem(s x, s y) = s rem(x, y)", scale="max(s, t); min(s, t) in f16 and f8",
-      shaped=True)  # fmt: skip
+@rule("remainder", family="additive", law="rem(s x, s y) = s rem(x, y)",
+      scale="max(s, t); min(s, t) in f16, f8, and of a number", shaped=True)  # fmt: skip
 def remainder(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
     number, one_scale = r.splat(1), x.indifferent or y.indifferent or x.scale == y.scale

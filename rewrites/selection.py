@@ -248,7 +248,7 @@ def _mixed_by_clamp(r: OpRewrite, index: int) -> list[int]:
 
 # clamp(s a, s x, s b) = s clamp(a, x, b)
 @rule("clamp", family="selection", law="clamp(s a, s x, s b) = s clamp(a, x, b)",
-      scale="max of the bounds'; min(s, bound) where constant bounds enclose 0",
+      scale="max of the bounds'; min(s, bound) where constant bounds enclose 0; s or the nearer one where they do not",
       note="what leaves the data's range on the way to that scale lies beyond a bound",
       mixes=_mixed_by_clamp)  # fmt: skip
 def clamp(r: OpRewrite) -> None:

@@ -5,6 +5,10 @@
 No product reads it but as an input, so that 16 bits make nothing of it faster, while x + h v is rounded in each step,
 and x may grow to any size from where it starts. The same holds of what a loop adds to in each iteration without
 any product, though parameters enter it: concentrations of 10^4 that diffuse by 1 an iteration would not move in f16.
+
+# T' = T + h f(T), f of products, h a small number: temperatures of 288 K that change by .02 K
+
+What it adds to in small steps is such too, and nothing else of what these are computed of.
 """
 
 from collections.abc import Callable
@@ -17,6 +21,8 @@ from scalify_hlo.module.traits import Trait, is_linear_algebra, names
 from scalify_hlo.types import tensor_info
 
 _PRODUCTS = names(Trait.CONTRACTS)
+# A multiple of at most this much is small beside what it is added to: four of the eleven bits of f16.
+_STEP = 2.0**-4
 # x + y, and what keeps such a sum in bounds or changes some of its elements: of each operand that x may be.
 _SUMS = ("stablehlo.add", "stablehlo.subtract", "stablehlo.scatter")
 _KEEPS_SUM = {
@@ -47,6 +53,8 @@ def simulated_values(
             continue
         own = inside.behind([argument])
         if any(_is_of_product(value) for value in own):
+            if adds and any(map(_is_small_step, adds)):
+                found |= {argument, *(value for value in adds if _keeps_sum(value))}
             continue
         if adds:
             integrated.add(argument)
@@ -55,14 +63,13 @@ def simulated_values(
     return found, integrated
 
 
-def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> bool:
-    """Whether an iteration makes of an argument a sum that has it as a term, as it is."""
-    pending, seen, adds = [last], set[ir.Value](), False
+def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> set[ir.Value]:
+    """The terms and sums that an iteration makes of an argument, which is a term of them as it is; else nothing."""
+    pending, seen, adds, enters = [last], set[ir.Value](), False, False
     while pending:
         value = pending.pop()
         if value == argument:
-            if adds:
-                return True
+            enters = True
             continue
         if value in seen:
             continue
@@ -79,7 +86,23 @@ def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> bool:
             adds = adds or op.name in _SUMS
             pending += _multiplied(op) if op.name == "stablehlo.multiply" else []
             pending += [op.operands[i] for i in _KEEPS_SUM.get(op.name, ())]
-    return False
+    return seen if adds and enters else set()
+
+
+def _keeps_sum(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and op.name in _KEEPS_SUM
+
+
+def _is_small_step(value: ir.Value) -> bool:
+    """Whether a term is a small multiple of something: the step of a solver is such a number."""
+    op = defining_op(value)
+    if op is None or op.name not in ("stablehlo.multiply", "stablehlo.divide"):
+        return False
+    numbers = [number_behind(operand, converted=True) for operand in op.operands]
+    if op.name == "stablehlo.divide":
+        return numbers[1] is not None and abs(numbers[1]) >= 1 / _STEP
+    return any(number is not None and 0 < abs(number) <= _STEP for number in numbers)
 
 
 # x' = 2 x - x_before + h a

@@ -223,8 +223,9 @@ class Retyper(OperationRetyper):
         }
         carried = {i: self._carried_type(op, i, held) for i, held in operands.items()}
         if self.policy.compute != WIDE:
-            kept = {i for i in operands if body.arguments[i] in self.keep and not extremes[i]}
-            wide = {i for i, element in carried.items() if element == WIDE and not extremes[i]} | kept
+            # What is stacked of what is simulated, for products to read, is in 16 bits.
+            own = {i for i in operands if extremes[i] or body.arguments[i] in self.keep}
+            wide = {i for i, element in carried.items() if element == WIDE} - own
             carried |= dict.fromkeys(stacks_in_f32(op, wide, self._is_stored_wide, gives_few), WIDE)
         for i, held in operands.items():
             updated = self._is_updated(op, i)
