@@ -70,3 +70,27 @@ def test_a_function_of_two_tensors_is_no_step() -> None:
     x, y = sc.scaled_array(FACTORS[0], 2.0**20), sc.scaled_array(FACTORS[0], 2.0**30)
     product, quotient = sc.scalify(lambda a, b: (a * b, a / b))(x, y)
     assert math.log2(float(product.scale)) > 48 and math.log2(float(quotient.scale)) < -8
+
+
+# w' = w + (w_0 + s' - w): the new weights hold where training began, as betting optimisers write them
+def test_weights_that_are_a_sum_of_where_training_began() -> None:
+    rng = np.random.default_rng(0)
+    start = np.float32(rng.standard_normal((8, 32)) / 3), np.float32(rng.standard_normal((32, 4)) / 6)
+
+    def step(state: Any, x: Any) -> Any:
+        weights, (sums, began) = state
+        gradient = jax.grad(lambda w: jnp.mean((jnp.tanh(x @ w[0]) @ w[1] - x[:, :4]) ** 2))(weights)
+        sums = jax.tree.map(lambda s, g: s - 0.1 * g, sums, gradient)
+        update = jax.tree.map(lambda w, s, b: b + s - w, weights, sums, began)
+        return jax.tree.map(jnp.add, weights, update), (sums, began)
+
+    scaled = sc.scalify(step, precision="fp8-fp16-state")
+    x = sc.as_scaled_array(np.float32(rng.standard_normal((64, 8))))
+    state = start, (jax.tree.map(np.zeros_like, start), start)
+    stored = scaled.stored(sc.as_scaled_array(state), x)[0]
+    after = jax.lax.scan(lambda state, _: (scaled(state, x), None), stored, None, length=3)[0]  # types stay
+    exact = state
+    for _ in range(3):
+        exact = jax.jit(step)(exact, sc.asarray(x))
+    for found, expected in zip(sc.tree.leaves(after), jax.tree.leaves(exact), strict=True):
+        np.testing.assert_allclose(np.asarray(found, np.float64), expected, atol=4e-3)

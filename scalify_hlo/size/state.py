@@ -71,6 +71,8 @@ def find_pairs(module: ir.Module | None, function: ir.Operation, forms: AffineFo
     results = list(terminator(block).operands)
     pairs = _given_pairs(function, block, results, forms)
     taken, free = set(pairs.values()), set(range(len(block.arguments))) - pairs.keys()
+    # What is returned as it is has that for its next value: where training began, of which new weights are a sum.
+    free -= {ir.BlockArgument(value).arg_number for value in results if isinstance(value, ir.BlockArgument)}
     sources = {block.arguments[i]: i for i in free}
     types = {argument.type for argument in sources if tensor_info(argument.type).is_float}
     # Of arguments that a result holds alike, that at its own place among those of its type.
