@@ -218,7 +218,11 @@ def _spec(type_: ir.Type, name: str, attributes: Any, function: Any, symbolic: b
     if not isinstance(type_, ir.RankedTensorType):
         raise ScalifyError(Diagnostic(f"{name} has type {type_}; only tensors can be fed and compared", where))
     if not type_.has_static_shape and not symbolic:
-        raise ScalifyError(Diagnostic(f"{name} has type {type_}; refine dynamic shapes before running", where))
+        why = (
+            f"{name} has type {type_}, a size of which is not known, and no inputs are drawn for it: "
+            "scalify-compare --inputs takes sizes from inputs; or export the function for arguments of known sizes"
+        )
+        raise ScalifyError(Diagnostic(why, where))
     element_type = str(type_.element_type)
     if element_type not in NUMPY_DTYPES:
         raise ScalifyError(Diagnostic(f"{name} has type {type_}, whose elements NumPy cannot hold", where))
