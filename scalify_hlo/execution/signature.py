@@ -219,7 +219,7 @@ def _spec(type_: ir.Type, name: str, attributes: Any, function: Any, symbolic: b
         raise ScalifyError(Diagnostic(f"{name} has type {type_}; only tensors can be fed and compared", where))
     if not type_.has_static_shape and not symbolic:
         why = (
-            f"{name} has type {type_}, a size of which is not known, and no inputs are drawn for it: "
+            f"{name} has type {type_}, a size of which is dynamic, and no inputs are drawn for it: "
             "scalify-compare --inputs takes sizes from inputs; or export the function for arguments of known sizes"
         )
         raise ScalifyError(Diagnostic(why, where))
