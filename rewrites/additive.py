@@ -411,15 +411,13 @@ def constant_operand(r: OpRewrite, index: int, position: int, number: float) -> 
       scale="max(s, t); min(s, t) in f16, f8, and of a number", shaped=True)  # fmt: skip
 def remainder(r: OpRewrite) -> None:
     x, y = r.scaled(0), r.scaled(1)
-    number, one_scale = r.splat(1), x.indifferent or y.indifferent or x.scale == y.scale
-    wide = not (r.info(0).is_narrow or r.rewriter.paper or x.scale.is_constant)
-    if number and math.isfinite(number) and wide and not one_scale:
-        bring_together(r, (0, 1), (x, y), r.common_scale((x, y)))
-        if r.on_values:  # the fraction of a number, say, which is multiplied by other fractions
+    one_scale = x.indifferent or y.indifferent or x.scale == y.scale
+    if one_scale or r.rewriter.paper or not r.info(0).is_narrow:
+        scale, number = combined(r, (0, 1), (x, y)), r.splat(1)
+        if number and math.isfinite(number) and r.on_values and not r.rewriter.paper:
+            # The fraction of a number, say, which is multiplied by other fractions.
             most = Scale(math.floor(math.log2(abs(number))))
             return finish_combined(r, r.emit.minimum([x.scale, most]), UNIT)
-    if one_scale or r.rewriter.paper or not r.info(0).is_narrow:
-        scale = combined(r, (0, 1), (x, y))
         return finish_combined(r, scale, relative(x, scale))
     # f32 holds both at the larger scale, and their remainder, to the last bit. A bit of the smaller one that f16 loses
     # there changes the result altogether.

@@ -212,25 +212,17 @@ def maximum(r: OpRewrite) -> None:
     return select_members(r, (0, 1))
 
 
-def bounded(r: OpRewrite, indices: tuple[int, ...], x: ScaledValue, bound: float) -> None:
-    """A value that constants keep below `bound` in size has the smaller of the two scales.
+def bounded(r: OpRewrite, indices: tuple[int, ...], x: ScaledValue, most: float, least: float = 0.0) -> None:
+    """A value that constants keep below `most` in size, and above `least`, has its own scale or that of the nearer.
 
-    # clamp(m a, s x, m b) = m clamp(a, x s/m, b), m = min(s, |bound|): where x s/m overflows, b takes its place
-    """
-    scale = r.emit.minimum([x.size, Scale(math.floor(math.log2(bound)))])
-    at_scale(r, indices, scale, relative(x, scale))
-
-
-def within(r: OpRewrite, x: ScaledValue, least: float, most: float) -> None:
-    """A value that constants keep between two sizes has its own scale, or that of the nearer of them.
-
-    # clamp(m a, s x, m b) = m clamp(a, x s/m, b), m = min(max(s, |a|), |b|): bounds at the ends of f32 say nothing of x
+    # clamp(m a, s x, m b) = m clamp(a, x s/m, b), m = max(min(s, |b|), |a|): where x s/m overflows, b takes its place
     """
     scale = x.size
     if math.isfinite(most):
         scale = r.emit.minimum([scale, Scale(math.floor(math.log2(most)))])
-    scale = r.emit.maximum([scale, Scale(math.floor(math.log2(least)))])
-    at_scale(r, (0, 1, 2), scale, relative(x, scale))
+    if least:
+        scale = r.emit.maximum([scale, Scale(math.floor(math.log2(least)))])
+    at_scale(r, indices, scale, relative(x, scale))
 
 
 def at_scale(r: OpRewrite, indices: tuple[int, ...], scale: Scale, moments: Moments) -> None:
@@ -263,7 +255,7 @@ def clamp(r: OpRewrite) -> None:
         scale = combined(r, (0, 1, 2), members)
         return finish_combined(r, scale, relative(x, scale))
     if low is not None and high is not None and low * high > 0:
-        return within(r, x, min(abs(low), abs(high)), max(abs(low), abs(high)))
+        return bounded(r, (0, 1, 2), x, max(abs(low), abs(high)), min(abs(low), abs(high)))
     return at_scale(r, (0, 1, 2), r.common_scale((members[0], members[2])), x.moments)
 
 

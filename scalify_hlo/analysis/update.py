@@ -48,7 +48,7 @@ class UpdateRegion:
     exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it.
     statistics: the state that is computed of itself and of what the step is given alone.
     returned_statistics: what a step returns and reads itself that is computed of no weights, numbers among it.
-    learns_numbers: whether floats of rank 0 are state, and no others.
+    learns_numbers: whether floats of rank 0 are state.
     """
 
     values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
@@ -138,8 +138,8 @@ class _Finder:
         return self.trains_by_name or bool(self.state)
 
     def region(self) -> UpdateRegion:
-        state = self.state
-        region = UpdateRegion(state=state, learns_numbers=self._numbers and not state)
+        region = UpdateRegion(state=self.state)
+        region.learns_numbers = self._numbers
         arguments = {self.body.arguments[index] for index in region.state}
         results = [self.results[result] for result in region.state.values()]
         region.gradients = self._collect(results, region.values, arguments)

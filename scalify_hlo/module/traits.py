@@ -251,7 +251,7 @@ def is_linear_algebra(op: ir.Operation) -> bool:
     if op.name != "stablehlo.custom_call":
         return op.name in ("stablehlo.cholesky", "stablehlo.triangular_solve")
     target = ir.StringAttr(op.attributes["call_target_name"]).value
-    return target in _LINEAR_ALGEBRA or target.startswith(("lapack_", "cusolver_", "hipsolver_"))
+    return target in _LINEAR_ALGEBRA or target.startswith(("lapack_", "blas_", "cusolver_", "hipsolver_"))
 
 
 def carried(op: ir.Operation, result: int = 0) -> ir.Value | None:

@@ -110,14 +110,13 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
 def _outline_followers(module: ir.Module, block: ir.Block) -> None:
     """Move arithmetic of rank-0 values that waits for the same value of data into a function each, called behind it."""
     operations = [operation.operation for operation in block.operations]
-    numbers = {op.results[0]: op for op in operations if _is_arithmetic(op)}
+    numbers = {op.results[0] for op in operations if _is_arithmetic(op)}
     while numbers:
         groups = _by_latest(operations, numbers)
         few = [op.results[0] for place, group in groups.items() for op in group if not place or len(group) < FEWEST]
         if not few:
             break
-        for value in few:  # they stay where they are, and others wait for them
-            del numbers[value]
+        numbers.difference_update(few)  # they stay where they are, and others wait for them
     else:
         return
     others = [op for op in operations if not op.results or op.results[0] not in numbers]
@@ -125,7 +124,7 @@ def _outline_followers(module: ir.Module, block: ir.Block) -> None:
         _outline(module, "scales", group, others[place])
 
 
-def _by_latest(operations: list[ir.Operation], numbers: dict[ir.Value, ir.Operation]) -> dict[int, list[ir.Operation]]:
+def _by_latest(operations: list[ir.Operation], numbers: set[ir.Value]) -> dict[int, list[ir.Operation]]:
     """Of those operations that give `numbers` lists of which each waits for the same of all others.
 
     Its key is how many others there are up to this one, 0 for what waits for none. Others are without constants.

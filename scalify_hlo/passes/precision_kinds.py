@@ -36,6 +36,11 @@ BRANCHES = ("stablehlo.case", "stablehlo.if")
 SCALE_MARKERS = ("scalify.set_scaling", "scalify.get_data_and_scale", "scalify.stop_scaling")
 
 
+def is_scale_marker(op: ir.Operation) -> bool:
+    """Whether an operation is a composite that hands its operand on."""
+    return op.name == "stablehlo.composite" and ir.StringAttr(op.attributes["name"]).value in SCALE_MARKERS
+
+
 def accumulates(op: ir.Operation) -> bool:
     """Whether a reduction's body adds or multiplies, rather than picks one of its operands."""
     return any(inner.name in ("stablehlo.add", "stablehlo.multiply") for inner in walk(op))

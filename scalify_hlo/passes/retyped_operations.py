@@ -14,7 +14,7 @@ from scalify_hlo.analysis.update import UpdateRegion
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, describe_location
 from scalify_hlo.module.carriers import readers
-from scalify_hlo.module.traits import Trait, has
+from scalify_hlo.module.traits import Trait, has, is_linear_algebra
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.exact_values import ExactValues
@@ -282,10 +282,10 @@ class OperationRetyper:
         operands = self._operands(op)
         for i, held in operands.items():
             op.operands[i] = held.read(WIDE)
-        from_model = any(held.from_model for held in operands.values())
+        from_model, wide = any(held.from_model for held in operands.values()), is_linear_algebra(op)
         for result in op.results:
             if tensor_info(result.type).element == WIDE:
-                narrow = from_model and tensor_info(result.type).rank > 0 and not self._is_kept(op) and not _solves(op)
+                narrow = from_model and tensor_info(result.type).rank > 0 and not (wide or self._is_kept(op))
                 natural = self.policy.compute if narrow else WIDE
                 whole = natural != WIDE and self.exact.read_whole(result)
                 self.held[result] = Held(
@@ -322,21 +322,15 @@ class OperationRetyper:
         )
 
 
-def _solves(op: ir.Operation) -> bool:
-    """Whether an operation factors a matrix or solves an equation: tr(K^-1 dK) - y^T K^-1 dK K^-1 y cancels."""
-    if op.name == "stablehlo.custom_call":
-        return ir.StringAttr(op.attributes["call_target_name"]).value.startswith(_LIBRARIES)
-    return op.name in _SOLVES
-
-
+# tr(K^-1 dK) - y^T K^-1 dK K^-1 y cancels, and so does L^T dL, of the gradient of a factor L
 def _is_solution(value: ir.Value) -> bool:
-    """Whether a value is what `_solves` gives, moved and masked: L^T dL, of the gradient of a factor L, cancels."""
+    """Whether a value is what linear algebra gives, moved and masked."""
     pending = [value]
     for _ in range(_MASKS):
         op = None
         for each in before_moves(pending.pop()):
             op = defining_op(each)
-        if op is not None and _solves(op):
+        if op is not None and is_linear_algebra(op):
             return True
         if op is not None and op.name == "stablehlo.select":
             pending += list(op.operands)[1:]
@@ -384,8 +378,6 @@ def _is_of_few(op: ir.Operation, operands: Iterable[Held]) -> bool:
 REPLACES = ("stablehlo.scatter", "stablehlo.dynamic_update_slice")
 # A triangle of a factor, which is NaN where the matrix had none.
 _MASKS = 6
-_SOLVES = ("stablehlo.cholesky", "stablehlo.triangular_solve")
-_LIBRARIES = ("lapack_", "blas_", "cusolver_", "hipsolver_", "magma_")
 _BOUNDS = ("stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum")
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
 _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")

@@ -40,7 +40,7 @@ from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.held_values import WIDE, Held, epsilon
 from scalify_hlo.passes.loop_extremes import becomes_extreme
 from scalify_hlo.passes.loop_statistics import collects_statistics, shrinks
-from scalify_hlo.passes.retyped_operations import REPLACES, OperationRetyper, gives_few
+from scalify_hlo.passes.retyped_operations import REPLACES, OperationRetyper
 from scalify_hlo.passes.wide_stacks import stacked, stacks_in_f32
 from scalify_hlo.recognition.expansions import Expansion
 from scalify_hlo.types import tensor_info
@@ -226,7 +226,7 @@ class Retyper(OperationRetyper):
             # What is stacked of what is simulated, for products to read, is in 16 bits.
             own = {i for i in operands if extremes[i] or body.arguments[i] in self.keep}
             wide = {i for i, element in carried.items() if element == WIDE} - own
-            carried |= dict.fromkeys(stacks_in_f32(op, wide, self._is_stored_wide, gives_few), WIDE)
+            carried |= dict.fromkeys(stacks_in_f32(op, wide, self._is_stored_wide), WIDE)
         for i, held in operands.items():
             updated = self._is_updated(op, i)
             stored = WIDE if statistics[i] and not updated else carried[i]
@@ -331,7 +331,7 @@ class Retyper(OperationRetyper):
         """Whether an operation takes its callee's types; a custom_scale function keeps the f32 it was written for."""
         body = self.calls.callee_body(op)
         if op.name == "stablehlo.composite":
-            return ir.StringAttr(op.attributes["name"]).value in kinds.SCALE_MARKERS
+            return kinds.is_scale_marker(op)
         if op.name != "func.call" or body is None:
             return False
         marker = body.owner.operation.attributes.get("scalify.composite")

@@ -194,9 +194,10 @@ def _sizes(samples: Sequence[ir.Value], tables: list[bool]) -> ir.Value:
     whole = ir.RankedTensorType.get([len(rows), max(counts)], element)
     dimension = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
     table = rows[0] if len(rows) == 1 else emit.op("concatenate", whole, *rows, dimension=dimension)
-    squares = emit.op("multiply", table.type, table, table), "add", 0.0
-    largest = (emit.op("abs", table.type, table), "maximum", 0.0) if any(tables) else None
-    totals, *most = emit.reduce_together([squares] if largest is None else [squares, largest], [1])
+    parts = [(emit.op("multiply", table.type, table, table), "add", 0.0)]
+    if any(tables):
+        parts.append((emit.op("abs", table.type, table), "maximum", 0.0))
+    totals, *most = emit.reduce_together(parts, [1])
     means = emit.op("divide", totals.type, totals, _constants(totals, counts))
     sizes = emit.op("sqrt", means.type, means)
     if most:
@@ -254,13 +255,11 @@ def _sampled(x: ir.Value, most: int = _SAMPLE) -> _Sampled:
     info = tensor_info(x.type)
     left, shape = info.size, info.shape
     strides = [1] * info.rank
-    rows = frozenset[int]()
-    if left > most:
-        rows = rows_that_differ(x) if info.rank > 1 else rows
-        for d in sorted(range(info.rank), key=lambda d: d in rows) if rows else range(info.rank):
-            if left > most:
-                strides[d] = min(shape[d], math.ceil(left / most))
-                left = left // shape[d] * math.ceil(shape[d] / strides[d])
+    rows = rows_that_differ(x) if left > most and info.rank > 1 else frozenset[int]()
+    for d in sorted(range(info.rank), key=lambda d: d in rows) if rows else range(info.rank):
+        if left > most:
+            strides[d] = min(shape[d], math.ceil(left / most))
+            left = left // shape[d] * math.ceil(shape[d] / strides[d])
     return _Sampled(left, strides, bool(rows))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.passes import precision_kinds as kinds
+from scalify_hlo.passes.retyped_operations import gives_few
 from scalify_hlo.types import tensor_info
 
 _COMPUTES = kinds.ELEMENTWISE | kinds.MOVEMENT | kinds.REDUCTIONS | {"stablehlo.convert", "stablehlo.constant"}
@@ -24,16 +25,10 @@ def stacked(carried: ir.Value, last: ir.Value) -> ir.Value | None:
     return op.operands[1] if op is not None and writes else None
 
 
-def stacks_in_f32(
-    loop: ir.Operation,
-    wide: set[int],
-    is_stored_wide: Callable[[ir.Value], bool],
-    gives_few: Callable[[ir.Operation], bool],
-) -> list[int]:
+def stacks_in_f32(loop: ir.Operation, wide: set[int], is_stored_wide: Callable[[ir.Value], bool]) -> list[int]:
     """Which of the values that a loop carries are stacks of what it computes of values in f32 alone.
 
     wide: what it carries in f32 otherwise. is_stored_wide: of values from outside of it, whether they are in f32.
-    gives_few: of a product, whether it is computed in f32 where its operands are, and its result stored so.
     """
     body = loop.regions[1].blocks[0]
     stacks = {i: stacked(body.arguments[i], last) for i, last in enumerate(terminator(body).operands)}
@@ -52,10 +47,6 @@ def stacks_in_f32(
     for operation in body.operations:
         op = operation.operation
         own.update(op.results)
-        if (op.name in _COMPUTES or _is_marker(op) or gives_few(op)) and all(map(in_f32, op.operands)):
+        if (op.name in _COMPUTES or kinds.is_scale_marker(op) or gives_few(op)) and all(map(in_f32, op.operands)):
             found.update(op.results)
     return [i for i, value in written.items() if value in found]
-
-
-def _is_marker(op: ir.Operation) -> bool:
-    return op.name == "stablehlo.composite" and ir.StringAttr(op.attributes["name"]).value in kinds.SCALE_MARKERS

@@ -21,7 +21,8 @@ from scalify_hlo.types import FLOAT_RANGE, TensorInfo, tensor_info
 
 # f(s x) = s f(x) for s > 0: the size of the result is that of an operand.
 _KEEPS_SIZE = ("abs", "negate", "maximum", "minimum", "convert", "broadcast_in_dim", "reshape")
-_ROUNDS = names(Trait.INTEGERS)
+# An index is converted from a float and to one.
+_ROUNDS = names(Trait.INTEGERS) | {"stablehlo.convert"}
 # How many operations lie between the tensor and the comparison at most: |x|, |y| and their maximum, converted.
 _STEPS = 16
 
@@ -41,18 +42,11 @@ def find_range_reductions(operations: Sequence[ir.Operation]) -> set[ir.Value]:
 
 def _is_fraction(difference: ir.Operation) -> bool:
     x, y = (unconverted(operand) for operand in difference.operands)
-    while isinstance(y, ir.OpResult) and (y.owner.name in _ROUNDS or _converts_integers(y.owner)):
+    while isinstance(y, ir.OpResult) and y.owner.name in _ROUNDS:
         y = unconverted(y.owner.operands[0])
         if y == x:
             return True
     return False
-
-
-def _converts_integers(op: ir.Operation) -> bool:
-    """Whether an operation gives an integer as a float, or what a float is without its fraction: an index."""
-    if op.name != "stablehlo.convert":
-        return False
-    return any(tensor_info(value.type).element.lstrip("u").startswith("i") for value in (op.operands[0], op.results[0]))
 
 
 def _reduces_range(select: ir.Operation) -> bool:
