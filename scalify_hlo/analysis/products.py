@@ -319,7 +319,8 @@ class _Classifier:
         A product that selects is no layer: what a loss picks from logits by labels leaves the head what it is. Nor is
         one of what layers gave with what layers gave, such as similarities of two towers' embeddings, or with a table:
         a chain of rotations, an image or a signal that is resized. Layers that are differentiated twice depend on each
-        other, there and back: their last products are heads.
+        other, there and back: their last products are heads. Where all that no layer depends on has batch dimensions,
+        it is the loss that multiplies, such as the energies of solutions: then layers without such are looked at alone.
         """
         forward = [product for product in self.products if product.kind == "forward"]
         without_weight, no_layers = self._without_weight(forward)
@@ -345,6 +346,15 @@ class _Classifier:
             for key, members in layers.items()
             if not self._feeds_another(key, members, inside if key in differentiated else everywhere)
         }
+        if not any(not member.batched for key in heads for member in layers[key]):
+            alone = {key for key, members in layers.items() if not members[0].batched and not members[0].selects}
+            for readers in (everywhere, inside):
+                for value in list(readers):
+                    readers[value] &= alone
+            heads |= {
+                key for key in alone
+                if not self._feeds_another(key, layers[key], inside if key in differentiated else everywhere)
+            }  # fmt: skip
         last = self._last(layers, heads, inside)
         for product in self.products:
             layer = product.layer

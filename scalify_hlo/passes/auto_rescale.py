@@ -22,6 +22,7 @@ from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
 from scalify_hlo.analysis.unlike_columns import unlike_columns
 from scalify_hlo.analysis.update import UpdateRegion, find_update
+from scalify_hlo.analysis.value_graph import ValueGraph
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.engine.selection import SATURATES, argument_shapes
@@ -209,6 +210,11 @@ class AutoRescale(Pass):
             }
         if bears or "logits" in found.values():
             backward = [each.op for each in products if each.kind == "backward"]
+            if "products" in self.places and heads:
+                behind = ValueGraph(calls).reachable(heads)
+                for each in products:
+                    if each.kind == "backward" and _gradient(each) not in behind:
+                        bears[each.op] = budget.ERRORS_IN_F16
             errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16, heads, backward)
             for value, since in errors.inverse.items():
                 # What is measured loses an error that what it is multiplied by, on its way back, may still have.
