@@ -16,6 +16,7 @@ from collections.abc import Callable
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.residuals import Slice
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.traits import Trait, is_linear_algebra, names
 from scalify_hlo.types import tensor_info
@@ -43,12 +44,12 @@ def simulated_values(
     """
     body = loop.regions[1].blocks[0]
     found, integrated = set[ir.Value](), set[ir.Value]()
-    inside = Slice(calls, loop)
+    inside, facts = Slice(calls, loop), FactFinder(calls.called, numbers_only=True)
     for argument, last in zip(body.arguments, terminator(body).operands, strict=True):
         info = tensor_info(argument.type)
         if not info.is_float or not info.rank or last == argument:
             continue
-        adds = _is_added_to(calls, argument, last)
+        adds = _is_added_to(calls, argument, last, facts)
         if not adds and (argument in found or _is_stack(argument)):
             continue
         own = inside.behind([argument])
@@ -63,7 +64,7 @@ def simulated_values(
     return found, integrated
 
 
-def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> set[ir.Value]:
+def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value, facts: FactFinder) -> set[ir.Value]:
     """The terms and sums that an iteration makes of an argument, which is a term of them as it is; else nothing."""
     pending, seen, adds, enters = [last], set[ir.Value](), False, False
     while pending:
@@ -84,7 +85,7 @@ def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> set[ir
             pending.append(terminator(op.regions[1].blocks[0]).operands[ir.OpResult(value).result_number])
         else:
             adds = adds or op.name in _SUMS
-            pending += _multiplied(op) if op.name == "stablehlo.multiply" else []
+            pending += _multiplied(op, facts) if op.name == "stablehlo.multiply" else []
             pending += [op.operands[i] for i in _KEEPS_SUM.get(op.name, ())]
     return seen if adds and enters else set()
 
@@ -105,11 +106,14 @@ def _is_small_step(value: ir.Value) -> bool:
     return any(number is not None and 0 < abs(number) <= _STEP for number in numbers)
 
 
-# x' = 2 x - x_before + h a
-def _multiplied(op: ir.Operation) -> list[ir.Value]:
-    """What an operation multiplies by a number of at least 1."""
-    numbers = [number_behind(operand, converted=True) for operand in op.operands]
-    return [x for x, number in zip(op.operands, reversed(numbers), strict=True) if number is not None and number >= 1]
+# x' = c (2 x - x_before + h a), c of .98, or of ones and of less next to edges: waves that are damped
+def _multiplied(op: ir.Operation, facts: FactFinder) -> list[ir.Value]:
+    """What an operation multiplies by a known number, or by known numbers, that are about 1 or more: what is added is
+    there many iterations later."""
+    known = [facts.of(operand).moments for operand in op.operands]
+    return [
+        x for x, by in zip(op.operands, reversed(known), strict=True) if by is not None and by.mean >= 1 - _STEP
+    ]  # fmt: skip
 
 
 def _entering(inner: ir.BlockArgument, argument: ir.Value) -> list[ir.Value]:

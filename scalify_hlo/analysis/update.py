@@ -45,7 +45,8 @@ class UpdateRegion:
     multiplied: of the backward pass what enters as a factor of a product alone, as of R G with a root R of a statistic.
     trains: whether the module has a backward pass at all.
     weights: of a module that has none, the arguments that are contracted with activations.
-    exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it.
+    exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it;
+    and parameters of a program without any product of matrices, which gains nothing by it.
     statistics: the state that is computed of itself and of what the step is given alone.
     returned_statistics: what a step returns and reads itself that is computed of no weights, numbers among it.
     learns_numbers: whether floats of rank 0 are state.
@@ -160,8 +161,19 @@ class _Finder:
         pairs = {self.body.arguments[index]: self.results[result] for index, result in region.state.items()}
         returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
         exact = cancelling(self.forms, arguments | returned, body) | averages_to_keep(self.forms, pairs)
+        if region.trains and not self._multiplies_matrices():
+            return set(region.parameters) | {i for i in region.moments if self.body.arguments[i] in exact}
         few = {index for index in region.parameters if is_few(self.body.arguments[index])}
         return {index for index in region.state if self.body.arguments[index] in exact} | few
+
+    # u' = 2 u - u_before + v^2 D u: nothing reads v faster in 16 bits, and all that is simulated is of what it is
+    def _multiplies_matrices(self) -> bool:
+        """Whether a program has any product for which narrow parameters could be stored."""
+        for function in self.calls.functions.values():
+            for op in walk(function):
+                if op.name in _PRODUCTS:
+                    return True
+        return False
 
     def note_statistics(self, region: UpdateRegion) -> None:
         """Find the statistics of a region: state that is computed of itself and of what the step is given, and results

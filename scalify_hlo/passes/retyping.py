@@ -213,6 +213,7 @@ class Retyper(OperationRetyper):
             self.keep.update(simulated)
             self.integrated.update(integrated)
             self.keep.update(carried_in_f32(self.calls, op, self.asking))
+        unrounded = {i for i in same if self.policy.compute != WIDE and self._is_read_by_kept(body.arguments[i])}
         extremes = becomes_extreme(self.calls, op, self.held)
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
@@ -221,7 +222,10 @@ class Retyper(OperationRetyper):
         operands = {
             i: dataclasses.replace(held, extreme=extremes[i], versions={}) for i, held in self._operands(op).items()
         }
-        carried = {i: self._carried_type(op, i, held) for i, held in operands.items()}
+        carried = {
+            i: tensor_info(held.raw.type).element if i in unrounded else self._carried_type(op, i, held)
+            for i, held in operands.items()
+        }
         if self.policy.compute != WIDE:
             # What is stacked of what is simulated, for products to read, is in 16 bits.
             own = {i for i in operands if extremes[i] or body.arguments[i] in self.keep}
@@ -252,6 +256,20 @@ class Retyper(OperationRetyper):
 
     def _is_from_model(self, value: ir.Value) -> bool:
         return value in self.held and self.held[value].from_model
+
+    # u' = 2 u - u_before + m D u: m of f16 would be a wave of another speed, and is converted back in each iteration
+    def _is_read_by_kept(self, argument: ir.Value) -> bool:
+        """Whether all that a loop computes of what it is given is f32."""
+        readers = [(use.owner.operation, use.operand_number) for use in argument.uses]
+        computed = [(op, i) for op, i in readers if op != terminator(argument.owner)]
+        for op, i in computed:
+            callee = self.calls.callee_body(op)
+            if callee is not None:
+                if not self._is_read_by_kept(callee.arguments[i]):
+                    return False
+            elif not all(result in self.keep for result in op.results):
+                return False
+        return bool(computed)
 
     def _is_updated(self, loop: ir.Operation, i: int) -> bool:
         return loop.results[i] in self.update.values
