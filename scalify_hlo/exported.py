@@ -22,6 +22,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from scalify_hlo.bindings import ir, make_context, stablehlo
 from scalify_hlo.engine.selection import (
+    LIFTED,
     TRANSPOSED,
     attributes_of,
     is_rewritten,
@@ -35,7 +36,7 @@ from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
 from scalify_hlo.frontend.state_pairs import state_pairs
 from scalify_hlo.module.handed_names import name_arguments
 from scalify_hlo.options import ScalifyOptions
-from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify, passes_for_devices
+from scalify_hlo.passes.precision_pipeline import Precision, passes_for_devices, passes_with_frozen_weights
 from scalify_hlo.rewrite import scalify_in_place
 from scalify_hlo.types import tensor_info
 
@@ -103,7 +104,7 @@ def scalify_exported(
         leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
         if is_rewritten(public_function(module)):
             return _left_alone(exported, module, scaled, options, precision)
-        before, after = passes_around_scalify(precision) if precision is not None else ((), ())
+        before, after = passes_with_frozen_weights(precision)
         notes: list[Diagnostic] = [] if remarks is None else remarks
         for each in before:
             each.apply(module, notes)
@@ -113,6 +114,7 @@ def scalify_exported(
         _mark(main, [shapes.get(i) for i in exported.module_kept_var_idx], leading, _places(exported))
         if scale_shapes is None:  # then by `options.scale_dims`
             chosen = select_arguments(main, dataclasses.replace(options, args="none")).scale_shapes[leading:]
+            chosen = chosen[: len(exported.module_kept_var_idx)]
             shapes |= {i: shape for i, shape in zip(exported.module_kept_var_idx, chosen, strict=True) if i in shapes}
         else:
             options = dataclasses.replace(options, scale_dims="")
@@ -174,8 +176,10 @@ def module_of(exported: Exported, context: ir.Context) -> ir.Module:
 
 
 def _signature_types(exported: Exported, main: Any) -> tuple[list[ir.Type], list[ir.Type]]:
-    """The types of arguments and results of a module, but for the index of the platform and tokens."""
+    """The types of arguments and results of a module, but for the index of the platform, tokens and constants."""
     arguments = [value.type for value in main.regions[0].blocks[0].arguments]
+    attributes = attributes_of(main, "arg_attrs", len(arguments))
+    arguments = [each for each, own in zip(arguments, attributes, strict=True) if LIFTED not in own]
     results = list(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
     tokens = len(exported.ordered_effects)
     return arguments[(len(exported.platforms) > 1) + tokens :], results[tokens:]
@@ -199,8 +203,9 @@ def with_types_of(exported: Exported, module: ir.Module) -> Exported:
             "its signature; write MLIR instead (--emit=text)"
         )
     in_avals = list(exported.in_avals)
-    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))[-len(arguments) :]
-    for i, type_, own in zip(exported.module_kept_var_idx, arguments, attributes, strict=False):
+    attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
+    leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
+    for i, type_, own in zip(exported.module_kept_var_idx, arguments, attributes[leading:], strict=False):
         in_avals[i] = _with_element(in_avals[i], type_)
         if TRANSPOSED in own:
             in_avals[i] = in_avals[i].update(shape=in_avals[i].shape[::-1])
@@ -251,6 +256,7 @@ def _selected(exported: Exported, scaled: Select, options: ScalifyOptions, main:
     """The flat inputs that become pairs."""
     if isinstance(scaled, str):
         selection = select_arguments(main, dataclasses.replace(options, args=scaled)).scaled[leading:]
+        selection = selection[: len(exported.module_kept_var_idx)]
         chosen = {i for i, pair in zip(exported.module_kept_var_idx, selection, strict=True) if pair}
         if scaled == "all":
             unused = set(range(len(exported.in_avals))) - set(exported.module_kept_var_idx)
@@ -327,7 +333,7 @@ def _mark(main: Any, shapes: Sequence[tuple[int, ...] | None], leading: int, pla
     new = []
     for i, attributes in enumerate(old):
         entries = {named.name: named.attr for named in ir.DictAttr(attributes)}
-        shape = shapes[i - leading] if i >= leading else None
+        shape = shapes[i - leading] if leading <= i < count else None
         if shape is not None:
             entries |= scaled_argument(shape, places.get(i - leading))
         new.append(ir.DictAttr.get(entries))

@@ -4,6 +4,8 @@ A weight is what is contracted with activations and not computed from them: an a
 past operations which only move or convert it, is one side of a matrix product or the kernel of a convolution, or the
 table that a gather takes rows of by computed indices. Of a product of two arguments, `x @ w`, the one is the weight
 that the other products, or the other arguments of the same tree, show to be one; where nothing shows it, the right one.
+A table is not contracted with another argument, nor an argument by itself where weights come in trees: the nodes of a
+graph are that, and what is sorted by the experts that are chosen for it.
 
 What the program writes to or hands on (a KV cache) is no weight. Weights that are frozen into a program are constants
 that stand in the same places.
@@ -44,6 +46,7 @@ class _Finder:
         returned = {self._argument(origins.of(value)) for value in terminator(self.body).operands if _is_tensor(value)}
         returned |= set(find_caches_of(calls, main))
         both: list[tuple[int, int]] = []
+        tables: set[int] = set()
         for op in program_order(calls):
             if op.name in _PRODUCTS:
                 sides = [origins.of(operand) for operand in op.operands]
@@ -59,8 +62,13 @@ class _Finder:
             elif op.name in _TABLES and _is_tensor(op.operands[0]):
                 origin = origins.of(op.operands[0])
                 table = self._argument(origin)
-                self.weights |= set() if table is None else {table}
+                tables |= set() if table is None else {table}
                 self.constants |= dict.fromkeys([origin.root] if _is_frozen(origin.root) else [])
+        tables -= {each for pair in both for each in pair}
+        trees = {self._tree(index) for index in self.weights}
+        if not any(_is_leaf(tree) for tree in trees):
+            tables = {each for each in tables if not trees or not _is_leaf(self._tree(each))}
+        self.weights |= tables
         self._decide(both)
         self.weights -= {each for each in returned if each is not None}
 
@@ -87,6 +95,10 @@ class _Finder:
         name = dotted(location.name_str) if isinstance(location, ir.NameLoc) else ""
         head, dot, _ = re.sub(r"^args\.", "args", name).partition(".")
         return head if dot else f"{name}#{index}"
+
+
+def _is_leaf(tree: str) -> bool:
+    return "#" in tree
 
 
 def _is_frozen(value: ir.Value) -> bool:

@@ -269,7 +269,7 @@ def rewrite(module: Any, options: ScalifyOptions, interface: Interface) -> None:
     What the engine remarks goes to the log as warnings, what the passes tell of their work as information (and as
     warnings what they could not do).
     """
-    from scalify_hlo.passes.precision_pipeline import passes_around_scalify
+    from scalify_hlo.passes.precision_pipeline import passes_with_frozen_weights
     from scalify_hlo.rewrite import scalify_in_place
 
     options = dataclasses.replace(
@@ -281,7 +281,7 @@ def rewrite(module: Any, options: ScalifyOptions, interface: Interface) -> None:
         result_scales="shaped" if any(interface.scale_shapes) else "scalar",
     )
     start = time.perf_counter()
-    before, after = passes_around_scalify(interface.precision) if interface.precision is not None else ((), ())
+    before, after = passes_with_frozen_weights(interface.precision)
     told: list[Diagnostic] = []
     remarks: list[Diagnostic] = []
     for each in before:

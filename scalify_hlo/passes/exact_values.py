@@ -70,6 +70,7 @@ class ExactValues:
         # arccosh(1 + x) = sqrt(2 x), and 0 where f16 has rounded 1 + x to 1
         # 1 / (1 - |x|^2) is 25,000 of |x| = 0.99998, and infinite of what f16 makes of it
         # d log(x) = dx / x: a divisor that only a constant keeps from 0 is read as a logarithm's argument is
+        # argmax(softmax(x)) = argmax(x): the place of an element of f(x) is chosen by x, if f is bounded, too
         # argmin(|x|^2 - 2 x c) is argmin(-2 x c), unless |x|^2 takes the digits in which the distances differ
         """
         if block in self.noted:  # with its caller
@@ -93,7 +94,8 @@ class ExactValues:
                 if not found.isdisjoint(results):
                     summed = found is self.angles or found is self.differing
                     adds = summed and name in kinds.REDUCTIONS and kinds.accumulates(op)
-                    if passes_on or adds or self.is_transform(op):
+                    ranks = found is self.ranked and name in kinds.ELEMENTWISE
+                    if passes_on or adds or ranks or self.is_transform(op):
                         found.update(op.operands)
                     for inner in bodies:
                         returned = terminator(inner).operands

@@ -17,7 +17,7 @@ from scalify_hlo.analysis.update import trains
 from scalify_hlo.analysis.weights import frozen_weights
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import LIFTED, attributes_of
-from scalify_hlo.engine.signature import public_function
+from scalify_hlo.engine.signature import public_function, scaled_argument
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
 from scalify_hlo.module.identity import symbol_name
@@ -40,6 +40,8 @@ class LiftWeights(Pass):
 
     # Constants of fewer elements stay what they are.
     least: int = 256
+    # Mark them as arguments that are data and scale, for `scalify{args=none}`.
+    scaled: bool = False
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Adds arguments to the public function, in place, where the program has no backward pass."""
@@ -53,7 +55,8 @@ class LiftWeights(Pass):
             lifted = [op for op in frozen_weights(module, name) if tensor_info(op.results[0].type).size >= self.least]
             for i, op in enumerate(lifted):
                 argument = body.add_argument(op.results[0].type, ir.Location.name(f"constant.{i}", op.location))
-                attributes.append({LIFTED: op.attributes["value"]})
+                own = scaled_argument((), None) if self.scaled else {}
+                attributes.append({LIFTED: op.attributes["value"], **own})
                 op.results[0].replace_all_uses_with(argument)
                 op.erase()
             _set_signature(main, attributes)

@@ -77,6 +77,20 @@ def passes_around_scalify(precision: Precision, *, pinned: bool = False) -> tupl
     return (NormalForm(), *rescale, *state, cast), (_fp8_dots(chosen),) if chosen.fp8_products else ()
 
 
+def passes_with_frozen_weights(precision: Precision | None) -> tuple[tuple[Pass, ...], tuple[Pass, ...]]:
+    """The passes around `scalify` for a function whose arguments stay what they are: of a program without a backward
+    pass its constants are stored in FP8. Raises ScalifyError as `passes_around_scalify`.
+    """
+    if precision is None:
+        return (), ()
+    before, after = passes_around_scalify(precision)
+    serving = tuple(
+        dataclasses.replace(p, arguments=False) if isinstance(p, StoreWeights) else p
+        for p in passes_for_serving(precision)
+    )
+    return ((LiftWeights(scaled=True), *before) if serving else before), (*after, *serving)
+
+
 def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
     """The passes to run last on a whole module: a program without a backward pass stores its weights in FP8."""
     chosen = parse_precision(precision)

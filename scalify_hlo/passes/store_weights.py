@@ -1,9 +1,10 @@
 """`scalify-store-weights`: weights of a program without a backward pass in FP8. Runs after `scalify-fp8-dots`.
 
 The argument takes the FP8 type, and so does what only moves it (`narrow_storage`). An FP8 product reads it as it is;
-what else reads it (the rows of an embedding, a head whose product is left in f16) converts what it takes. A weight's
-data are of unit size, so no number saturates but outliers beyond 448 times the RMS, which the caller clamps as
-`scalify-pack` does.
+what else reads it (the rows of an embedding, a head whose product is left in f16) converts what it takes. Weights of
+products that `scalify-cast` keeps, such as a router's, by which experts are chosen, stay what they are where they are
+few beside all weights. A weight's data are of unit size, so no number saturates but outliers beyond 448 times the RMS,
+which the caller clamps as `scalify-pack` does.
 
 Where the file of scales has one for each output channel of a weight, the argument's data are value / scale by channel,
 and the part of the scales in which channels differ is a factor behind the product.
@@ -14,10 +15,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.analysis.channels import channel_dimensions
+from scalify_hlo.analysis.origins import Origins
 from scalify_hlo.analysis.products import contracted_dimensions, is_batched
 from scalify_hlo.bindings import ir, stablehlo
-from scalify_hlo.engine.selection import TRANSPOSED, argument_names, argument_shapes, attributes_of
+from scalify_hlo.engine.selection import LIFTED, TRANSPOSED, argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
@@ -30,6 +33,7 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.frozen_weights import frozen_value
 from scalify_hlo.passes.narrow_storage import NarrowStorage
+from scalify_hlo.passes.precision_kinds import KEPT
 from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.types import tensor_info
 
@@ -53,6 +57,11 @@ class StoreWeights(Pass):
     calibration: str = ""
     # Store a matrix that FP8 products contract the rows of as its transpose, which is what the products read.
     transposed: bool = False
+    # Store arguments; without, only weights that are constants of the program.
+    arguments: bool = True
+    # The share of all weights' elements that may stay as it is: weights whose products are kept for what is chosen by
+    # them (a router's).
+    kept: float = 2.0**-5
     # When channels of weights that are constants of the program have scales of their own; see scalify-calibrate.
     channels: Channels = "auto"
 
@@ -72,9 +81,11 @@ class StoreWeights(Pass):
             weights = [
                 i
                 for i, own in enumerate(attributes)
-                if STATE in own and ir.StringAttr(own[STATE]).value == "weight"
+                if STATE in own and ir.StringAttr(own[STATE]).value == "weight" and (self.arguments or LIFTED in own)
                 if not matches(names[i], self.exclude) and names[i] not in own_file.wide_weights
             ]
+            few = _few_read_by_kept(module, weights, self.kept)
+            weights = [i for i in weights if i not in few]
             if not weights:
                 erase_dead(module)
                 return
@@ -114,6 +125,25 @@ class StoreWeights(Pass):
         message = f"{self.name}: {count} weights ({elements} elements) in {self.format}{by_channel}"
         if count:
             remarks.append(Diagnostic(message, "", "remark"))
+
+
+# softmax(x R) chooses experts: 64 x 8 numbers of R, rounded, made six times the error of all experts' weights
+def _few_read_by_kept(module: ir.Module, weights: list[int], share: float) -> set[int]:
+    """Those of the weights that products read which are kept, smallest first, as long as they are few of all."""
+    calls = CallGraph(module)
+    body = public_function(module).regions[0].blocks[0]
+    origins, read = Origins(calls), set[ir.Value]()
+    for function in calls.functions.values():
+        for op in walk(function):
+            if KEPT in op.attributes:
+                read.update(origins.of(operand).root for operand in op.operands)
+    sizes = {i: tensor_info(body.arguments[i].type).size for i in weights}
+    kept, left = set[int](), share * sum(sizes.values())
+    for i in sorted(weights, key=sizes.__getitem__):
+        if body.arguments[i] in read and sizes[i] <= left:
+            kept.add(i)
+            left -= sizes[i]
+    return kept
 
 
 def turn_argument(argument: ir.BlockArgument) -> bool:

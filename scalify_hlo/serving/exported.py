@@ -66,7 +66,8 @@ def packed_arguments(exported: Exported, path: str) -> tuple[Any, ...]:
     """The positional arguments of a served function with the arrays of a file in their places.
 
     path: what `scalify-pack` wrote, or any file of arrays by the names of the arguments. Leaves that it has no array
-    for (the inputs) are None. Raises ScalifyError for a file that cannot be read and for arrays that fit no argument.
+    for (the inputs) are None; those that the module does not use are zeros. Raises ScalifyError for a file that cannot
+    be read and for arrays that fit no argument.
     """
     with make_context() as context:
         module = module_of(exported, context)
@@ -75,6 +76,9 @@ def packed_arguments(exported: Exported, path: str) -> tuple[Any, ...]:
     tensors = read_tensors(path)
     untyped: Any = exported
     leaves: list[Any] = [None] * untyped.in_tree.num_leaves
+    for i in set(range(len(leaves))) - set(exported.module_kept_var_idx):
+        if all(isinstance(size, int) for size in exported.in_avals[i].shape):
+            leaves[i] = np.zeros(exported.in_avals[i].shape, exported.in_avals[i].dtype)
     for i, name in match(specs, tensors, path).items():
         array = tensors[name]
         if (array.shape, array.dtype) != (specs[i].shape, specs[i].dtype):
