@@ -9,6 +9,7 @@ each row of the logits, into softmax's). Powers of two change no bit.
 
 from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import dense_value
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.types import tensor_info
 
@@ -84,8 +85,8 @@ def _scalar(value: ir.Value) -> ir.Value | ir.DenseElementsAttr | None:
         return None
     op = owner.operation
     if op.name == "stablehlo.constant":
-        attribute = op.attributes["value"]
-        return attribute if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat else None
+        attribute = dense_value(op)
+        return attribute if attribute is not None and attribute.is_splat else None
     if op.name == "stablehlo.broadcast_in_dim" and tensor_info(op.operands[0].type).rank == 0:
         return op.operands[0]
     return None

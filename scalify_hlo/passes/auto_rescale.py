@@ -128,7 +128,7 @@ class AutoRescale(Pass):
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))
-            known, partitioned = self._known(module, len(found)), is_partitioned(module)
+            known, partitioned, calls = self._known(module, len(found)), is_partitioned(module), CallGraph(module)
             for i, (value, place) in enumerate(found.items()):
                 name, element = f"{RESCALE}{i}", self._element(value, place)
                 statistic = "max" if place in _BY_LARGEST else self.statistic
@@ -136,12 +136,15 @@ class AutoRescale(Pass):
                 below = budget.RESCALE_HEADROOM_F16 if element == "f16" and place not in _TO_UNIT_SIZE else 0
                 statistic = "any" if statistic == "l2" and place not in _OF_KNOWN_SIZE else statistic
                 own = {ANY_SIZE: ir.UnitAttr.get()} if place in _OF_ANY_SIZE else {}
-                factor = _rescale(
+                block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+                repeated = _is_repeated(block, calls)
+                factor, scale = _rescale(
                     module, value, statistic, element, known.get(name),
-                    below=below, sampled=sampled, apart=partitioned, attributes=own,
+                    below=below, sampled=sampled, apart=partitioned, attributes=own, repeated=repeated,
                 )  # fmt: skip
                 if self.numbered:
-                    factor.owner.attributes[MEASURED] = ir.StringAttr.get(name)
+                    measured = scale if repeated else factor
+                    measured.owner.attributes[MEASURED] = ir.StringAttr.get(name)
                 op = defining_op(value)
                 where = describe_location(op.location) if op is not None else ""
                 what = f"rescaled: {_DESCRIPTIONS[place]}, {value.type}"
@@ -346,10 +349,12 @@ def measured_factors(module: ir.Module) -> dict[str, ir.Value]:
 
 def _rescale(
     module: ir.Module, value: ir.Value, statistic: str, element: str, known: float | None, *,
-    below: float, sampled: bool, apart: bool, attributes: dict[str, ir.Attribute],
-) -> ir.Value:  # fmt: skip
-    """Give all readers of `value` the same value with a scale that fits its data; what the scale is multiplied by.
+    below: float, sampled: bool, apart: bool, attributes: dict[str, ir.Attribute], repeated: bool,
+) -> tuple[ir.Value, ir.Value]:  # fmt: skip
+    """Give all readers of `value` the same value with a scale that fits its data; what the scale is multiplied by, and
+    the new scale.
 
+    known: that factor, measured before; of what is `repeated` in a loop, which may carry the scale, the scale itself.
     below: log2 by which a root mean square is to be below 1. sampled: the statistic of a large value is that of some
     rows; what does not fit it in f16 is the largest number. apart: by a reduction for each statistic.
     attributes: of the marker that sets the scale.
@@ -371,9 +376,19 @@ def _rescale(
             factor = power_of_two(size)
         else:
             factor = emit.splat(scalar, known)
-        rescaled = emit.op("multiply", scalar, scale, factor)
+        rescaled = factor if repeated and known is not None else emit.op("multiply", scalar, scale, factor)
         own = attributes | ({SATURATES: ir.UnitAttr.get()} if saturates else {})
         (result,) = marker(module, "scalify.set_scaling", [value, rescaled], [value.type], **own)
     for reader, i in readers:
         reader.operands[i] = result
-    return factor
+    return factor, rescaled
+
+
+# s' = 8 s in each iteration is no scale of data that are as large in all of them
+def _is_repeated(block: ir.Block, calls: CallGraph) -> bool:
+    """Whether a block is within that of a loop, or of a function that a loop calls."""
+    while (op := block.owner.operation).name != "func.func":
+        if op.name == "stablehlo.while":
+            return True
+        block = op.block
+    return any(_is_repeated(site.block, calls) for site in calls.sites.get(calls.function_of_block(block) or "", ()))

@@ -24,6 +24,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
 from scalify_hlo.module.bodies import body_kind
+from scalify_hlo.module.constants import dense_value
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.moves import move
 from scalify_hlo.passes.base import Pass
@@ -113,8 +114,8 @@ class _Folder:
 
     def _constant(self, op: ir.Operation) -> None:
         info = tensor_info(op.results[0].type)
-        attribute = op.attributes["value"]
-        if info.element not in NUMPY_DTYPES or info.is_complex or not isinstance(attribute, ir.DenseElementsAttr):
+        attribute = dense_value(op)
+        if info.element not in NUMPY_DTYPES or attribute is None:
             return
         if attribute.is_splat:
             element = attribute.get_splat_value()
@@ -358,6 +359,5 @@ def _emit(type_: ir.Type, value: Array) -> ir.Value:
         attribute = ir.DenseElementsAttr.get_splat(type_, scalar)
     else:
         raw = np.ascontiguousarray(value)
-        raw = np.packbits(raw, axis=None, bitorder="little") if info.element == "i1" else raw
         attribute = ir.DenseElementsAttr.get(raw.view(np.uint8) if raw.dtype.kind == "V" else raw, type=type_)
     return ir.Operation.create("stablehlo.constant", [type_], attributes={"value": attribute}).results[0]

@@ -21,6 +21,7 @@ from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.module.carried_scales import CARRIED, carried_scales
+from scalify_hlo.module.constants import splat_number
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.types import tensor_info
 
@@ -193,8 +194,4 @@ def _within(scale: Array, largest: Array) -> bool:
 
 
 def _is_zero(op: ir.Operation) -> bool:
-    attribute = op.attributes["value"] if op.name == "stablehlo.constant" else None
-    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
-        return False
-    number = getattr(attribute.get_splat_value(), "value", None)
-    return number == 0
+    return op.name == "stablehlo.constant" and splat_number(op) == 0

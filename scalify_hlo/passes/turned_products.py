@@ -9,6 +9,7 @@ both of its moments, in f32 and back.
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.module.constants import dense_value
 from scalify_hlo.types import tensor_info
 
 
@@ -73,5 +74,5 @@ def _factor(multiply: ir.Operation, value: ir.Value) -> ir.DenseElementsAttr | N
     op = defining_op(others[0]) if len(others) == 1 else None
     if op is None or op.name != "stablehlo.constant":
         return None
-    attribute = op.attributes["value"]
-    return attribute if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat else None
+    attribute = dense_value(op)
+    return attribute if attribute is not None and attribute.is_splat else None
