@@ -11,7 +11,7 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.files import write_output
 from scalify_hlo.io.serialization import parse
 from scalify_hlo.serving.compensation import Readings
-from scalify_hlo.serving.packing import SCALE_PREFIX, cache_arguments, pack, pinned_arguments, unpack
+from scalify_hlo.serving.packing import PACKED, SCALE_PREFIX, cache_arguments, pack, pinned_arguments, unpack
 from scalify_hlo.serving.tensors import input_files, read_with_metadata, tensor_bytes, with_sizes_of
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, read_program, report, version_text
@@ -45,10 +45,10 @@ def main(module_path: str, weights_path: str, output_path: str, inputs: tuple[st
         raise click.UsageError("--inputs says how weights are rounded, and --unpack rounds none: give one of the two")
     module = parse(read_program(module_path), make_context())
     tensors, metadata = read_with_metadata(weights_path)
-    is_packed = any(key.startswith(SCALE_PREFIX) for key in metadata)
+    is_packed = PACKED in metadata or any(key.startswith(SCALE_PREFIX) for key in metadata)
     if backwards and not is_packed:
         raise ScalifyError(
-            Diagnostic("these weights are not packed: the file has no scales to multiply by", weights_path)
+            Diagnostic("these weights are not packed: scalify-pack did not write this file", weights_path)
         )
     if is_packed and not backwards:
         raise ScalifyError(Diagnostic("these weights are packed already; --unpack gives their values", weights_path))

@@ -103,7 +103,10 @@ def carried_operands(op: ir.Operation) -> list[int]:
         case "stablehlo.select":
             return [1, 2]
         case "stablehlo.concatenate":
-            return list(range(len(op.operands)))
+            # [x_1, x_2 exp(s) + t] of [x_1, x_2] is a coupling; of a cache most elements stay
+            size = tensor_info(op.results[0].type).size
+            most = [i for i, v in enumerate(op.operands) if not size >= 0 or 2 * tensor_info(v.type).size > size]
+            return [*most, *(i for i in range(len(op.operands)) if i not in most)] if most else []
         case _:
             return []
 

@@ -39,6 +39,8 @@ def read_npz(data: bytes, path: str) -> tuple[dict[str, Array], dict[str, str]]:
                 problems.append(Diagnostic(f"array '{name}' is no '{types[name]}', as {_TYPES} says", path))
             else:
                 arrays[name] = array.view(dtype)
+        elif array.dtype == np.dtype("V2"):  # as `numpy.savez` writes bf16, whose name it does not know
+            arrays[name] = array.view(NUMPY_DTYPES["bf16"])
     if problems:
         raise ScalifyError(problems)
     return arrays, metadata

@@ -26,6 +26,8 @@ from scalify_hlo.types import is_scale_shape
 _finfo: Any = ml_dtypes.finfo
 # Metadata of a packed file: `scale.<name>` is the scale of an array, as a number or JSON-like nested list.
 SCALE_PREFIX = "scale."
+# Of a file that `scalify-pack` wrote.
+PACKED = "packed"
 # And `transposed.<name>` says that the array is the transpose of the weight.
 TRANSPOSED_PREFIX = "transposed."
 
@@ -53,7 +55,7 @@ class Packed:
     def metadata(self) -> dict[str, str]:
         """What has to be stored beside the tensors so that `unpack` can give the values back."""
         scales = {SCALE_PREFIX + name: repr(np.asarray(scale).tolist()) for name, scale in self.scales.items()}
-        return scales | {TRANSPOSED_PREFIX + name: "true" for name in sorted(self.transposed)}
+        return {PACKED: "true"} | scales | {TRANSPOSED_PREFIX + name: "true" for name in sorted(self.transposed)}
 
 
 def pinned_arguments(module: ir.Module) -> dict[int, Array]:

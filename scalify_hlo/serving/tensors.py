@@ -60,6 +60,9 @@ def tensor_bytes(tensors: Mapping[str, Array], metadata: Mapping[str, str], path
         for array in tensors.values():
             if ELEMENT_TYPES.get(array.dtype) not in _SAFETENSORS.values():
                 raise ScalifyError(Diagnostic(f"arrays of {array.dtype} go to a .npz file only", path))
+        if not tensors:  # of which the library writes a header that it does not read
+            header = json.dumps({"__metadata__": dict(metadata)}).encode()
+            return len(header).to_bytes(8, "little") + header
         contiguous = {name: np.asarray(array, order="C") for name, array in tensors.items()}
         return bytes(_library("safetensors.numpy", path).save(contiguous, metadata=dict(metadata)))
     if path.endswith(".npz"):
@@ -248,6 +251,7 @@ def _arrays_of(arguments: Sequence[TensorSpec], path: str, others: Others = "non
     """The arrays of a file by argument. Raises ScalifyError."""
     tensors = read_tensors(path)
     found = match(arguments, tensors, path, others="any" if os.path.isdir(path) else others)
+    tensors |= {name: _as_type_of(tensors[name], arguments[i]) for i, name in found.items()}
     problems = [
         Diagnostic(
             f"array '{name}' is {tensors[name].dtype}{list(tensors[name].shape)}, but argument {i} "
@@ -260,6 +264,12 @@ def _arrays_of(arguments: Sequence[TensorSpec], path: str, others: Others = "non
     if problems:
         raise ScalifyError(problems)
     return {i: tensors[name].astype(arguments[i].dtype) for i, name in found.items()}
+
+
+def _as_type_of(array: Array, spec: TensorSpec) -> Array:
+    """An array of bits, as `numpy.savez` writes those of FP8, in the type of its argument."""
+    bits = array.dtype.kind == "V" and array.dtype not in ELEMENT_TYPES and array.dtype.itemsize == spec.dtype.itemsize
+    return array.view(spec.dtype) if bits and spec.dtype.kind == "V" else array
 
 
 def _suits(array: Array, spec: TensorSpec) -> bool:

@@ -5,15 +5,18 @@
 A loss that is written out by a handful of operations gives a gradient of a few factors: differences, probabilities. One
 that is a simulation, a characteristic function or a spline gives one of dozens, and each is half an octave or so off,
 most of them to the same side. Numbers that are constants are no factors. What a product of matrices gives counts anew,
-and so do bounded functions; what is measured has none. What a loop multiplies in each iteration has any number of them.
+and so do bounded functions; what is measured has none. What a loop multiplies in each iteration has any number of them,
+and so has a quotient by what may be all but 0.
 
 # c' = f c: of n iterations f^n; c' = c + f: a sum of what has one factor
+# d arccosh(x) = dx / sqrt(x^2 - 1): 2^9.5 at 1 + 2^-20
 """
 
 from collections.abc import Iterable
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, loops_around, terminator, walk
+from scalify_hlo.analysis.intervals import divided_by, vanishing_differences
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import composite_name
@@ -122,6 +125,9 @@ class Factors:
             return max(counts, default=0.0)
         if op.name == "stablehlo.while":
             return counts[0] if counts[0] != _CARRIED else 0.0
+        divisor = divided_by(op)
+        if divisor is not None and vanishing_differences(divisor):
+            return _MOST
         if op.name in _PRODUCTS:
             return sum(counts) + (
                 not any(number_behind(operand, converted=True) is not None for operand in op.operands)
