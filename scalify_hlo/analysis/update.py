@@ -13,7 +13,7 @@ import functools
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
-from scalify_hlo.analysis.products import has_backward_products
+from scalify_hlo.analysis.products import has_backward_products, is_of_small_matrices
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.module.carriers import carried_by, carries
@@ -44,6 +44,7 @@ class UpdateRegion:
     gradients: what flows into the region from the backward pass, tensors of rank 1 and more.
     multiplied: of the backward pass what enters as a factor of a product alone, as of R G with a root R of a statistic.
     trains: whether the module has a backward pass at all.
+    multiplies: whether it has products of matrices that narrow types make faster.
     weights: of a module that has none, the arguments that are contracted with activations.
     exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it;
     and parameters of a program without any product of matrices, which gains nothing by it.
@@ -61,6 +62,7 @@ class UpdateRegion:
     trains: bool = True
     weights: set[int] = dataclasses.field(default_factory=set[int])
     exact: set[int] = dataclasses.field(default_factory=set[int])
+    multiplies: bool = True
     statistics: set[int] = dataclasses.field(default_factory=set[int])
     returned_statistics: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
     learns_numbers: bool = False
@@ -86,6 +88,7 @@ def find_update(module: ir.Module, main: str, *, exact: bool = False, statistics
         return UpdateRegion(trains=False)
     region = finder.region()
     if exact:
+        region.multiplies = finder.multiplies()
         region.exact = finder.exact(region)
     if statistics:
         finder.note_statistics(region)
@@ -161,17 +164,17 @@ class _Finder:
         pairs = {self.body.arguments[index]: self.results[result] for index, result in region.state.items()}
         returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
         exact = cancelling(self.forms, arguments | returned, body) | averages_to_keep(self.forms, pairs)
-        if region.trains and not self._multiplies_matrices():
+        if region.trains and not region.multiplies:
             return set(region.parameters) | {i for i in region.moments if self.body.arguments[i] in exact}
         few = {index for index in region.parameters if is_few(self.body.arguments[index])}
         return {index for index in region.state if self.body.arguments[index] in exact} | few
 
-    # u' = 2 u - u_before + v^2 D u: nothing reads v faster in 16 bits, and all that is simulated is of what it is
-    def _multiplies_matrices(self) -> bool:
-        """Whether a program has any product for which narrow parameters could be stored."""
+    # u' = 2 u - u_before + v^2 D u: nothing is faster in 16 bits, and all that is simulated is of what v is
+    def multiplies(self) -> bool:
+        """Whether a program has any product of floats that is faster in 16 bits: of more than small matrices."""
         for function in self.calls.functions.values():
             for op in walk(function):
-                if op.name in _PRODUCTS:
+                if op.name in _PRODUCTS and tensor_info(op.results[0].type).is_float and not is_of_small_matrices(op):
                     return True
         return False
 

@@ -88,7 +88,7 @@ class Cast(Pass):
             unshare(module)
             calls = CallGraph(module)
             state = self._state(module, main)
-            chosen = self._for_weights(chosen, state)
+            chosen = self._for_program(chosen, state)
             asking = products_in_f32(calls)
             any_size = of_any_size(module, calls, state.gradients)
             retyper = Retyper(calls, chosen, state, self._kept(calls) | asking | any_size, asking)
@@ -110,7 +110,7 @@ class Cast(Pass):
             fold_layouts(module)
             unshare(module)
             state = self._state(module, main)
-            chosen = self._for_weights(chosen, state)
+            chosen = self._for_program(chosen, state)
             body = main.regions[0].blocks[0]
             arguments = [tensor_info(value.type).element for value in body.arguments]
             results = [tensor_info(value.type).element for value in terminator(body).operands]
@@ -120,8 +120,11 @@ class Cast(Pass):
                 arguments[argument] = _state_type(argument, state, chosen)
             return arguments, results
 
-    def _for_weights(self, chosen: PrecisionPolicy, state: UpdateRegion) -> PrecisionPolicy:
-        """The types with that of the weights where the parameters' would stand. Raises ScalifyError if unknown."""
+    def _for_program(self, chosen: PrecisionPolicy, state: UpdateRegion) -> PrecisionPolicy:
+        """The types with that of the weights where the parameters' would stand, and f32 for what a training step
+        without products of matrices computes, which narrow types make no faster. Raises ScalifyError if unknown."""
+        if state.trains and not state.multiplies and chosen.compute != WIDE:
+            return dataclasses.replace(chosen, compute=WIDE, gradients=WIDE)
         return dataclasses.replace(chosen, parameters=self.weights) if self.weights and not state.trains else chosen
 
     def _state(self, module: ir.Module, main: ir.Operation) -> UpdateRegion:
