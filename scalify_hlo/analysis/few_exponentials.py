@@ -6,12 +6,17 @@ temperatures that are learned as logarithms), and what products of matrices read
 One of few numbers is measured for next to nothing, and as a factor its error goes into all that it enters: into the
 gradients of n inner steps at a learned rate as its n-th power. Of others f32 holds the size until a product of matrices
 reads a narrower type: d exp(z) = exp(z) dz, rounded with a scale 2^20 too small, is the largest number.
+
+# softplus(x) = log(1 + exp(x)): exp(x) below 0, as of deviations softplus(w) of weights w that begin at -5
+
+Of what a program is given, weights or inputs, it is such an exponential: of what layers give, which has either sign, it
+is as large as that.
 """
 
 from collections.abc import Iterable, Iterator
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, follow_calls, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, follow_calls, only_reader, walk
 from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.bindings import ir
@@ -23,25 +28,71 @@ _EXPONENTIALS = ("stablehlo.exponential", "stablehlo.power")
 _MOVED = names(Trait.MOVES | Trait.ASSEMBLES)
 # How many values are looked at to find that one is spread.
 _FAR = 64
+# Of one tensor, with a number perhaps.
+_OF_ONE = frozenset(
+    f"stablehlo.{name}"
+    for name in ("abs", "add", "convert", "divide", "maximum", "minimum", "multiply", "negate", "subtract")
+)
 _LOGARITHMS = ("stablehlo.log", "stablehlo.log_plus_one")
 
 
 def unbounded_exponentials(calls: CallGraph, element: str) -> list[ir.Value]:
     """Exponentials that have no bound in a type."""
     known = Exponentials(calls)
-    return [
-        op.results[0]
-        for function in calls.functions.values()
-        for op in walk(function)
-        if op.name in _EXPONENTIALS and known.may_leave(op, element)
-    ]
+    found: list[ir.Value] = []
+    for function in calls.functions.values():
+        for op in walk(function):
+            if op.name in _EXPONENTIALS and known.may_leave(op, element):
+                found.append(op.results[0])
+            elif op.name == "stablehlo.log_plus_one" and _is_exponential_of_given(calls, op):
+                found.append(_whole_softplus(op.results[0]))
+    return found
+
+
+def _is_exponential_of_given(calls: CallGraph, logarithm: ir.Operation) -> bool:
+    """Whether an operation is log(1 + exp(x)) of an argument x of the program, but for numbers and signs."""
+    exponential = defining_op(logarithm.operands[0])
+    if exponential is None or exponential.name != "stablehlo.exponential":
+        return False
+    pending, seen = [exponential.operands[0]], set[ir.Value]()
+    while pending and len(seen) < _FAR:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        op, across = defining_op(value), calls.across(value)
+        if across:
+            pending += across
+        elif op is None:
+            entering = enters_unchanged(value)
+            if entering is None:
+                return ir.BlockArgument(value).owner.owner.operation.name == "func.func"
+            pending.append(entering)
+        elif op.name in _MOVED or op.name in MOVES or op.name in _OF_ONE:
+            numbers = [number_behind(operand, converted=True) for operand in op.operands]
+            pending += [x for x, number in zip(op.operands, numbers, strict=True) if number is None]
+            if len(op.operands) - sum(number is not None for number in numbers) > 1:
+                return False
+        else:
+            return False
+    return False
+
+
+def _whole_softplus(logarithm: ir.Value) -> ir.Value:
+    """max(x, 0) + log(1 + exp(-|x|)), or what is chosen of that, for NaN; the logarithm where it is all."""
+    value = logarithm
+    for name in ("stablehlo.add", "stablehlo.select"):
+        reader = only_reader(value)
+        if reader is not None and reader.name == name and len(reader.results) == 1:
+            value = reader.results[0]
+    return value
 
 
 def few_exponentials(calls: CallGraph, exponentials: Iterable[ir.Value]) -> Iterator[ir.Value]:
     """Those of exponentials without a bound that are few numbers and are spread to more elements, in loops too."""
     for value in exponentials:
         info = tensor_info(value.type)
-        few = info.is_static and info.size <= budget.FEW_NUMBERS and value.owner.name == "stablehlo.exponential"
+        few = info.is_static and info.size <= budget.FEW_NUMBERS and value.owner.name != "stablehlo.power"
         if few and _is_spread(calls, value, info.size):
             yield value
 
