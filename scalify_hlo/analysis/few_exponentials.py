@@ -9,8 +9,8 @@ reads a narrower type: d exp(z) = exp(z) dz, rounded with a scale 2^20 too small
 
 # softplus(x) = log(1 + exp(x)): exp(x) below 0, as of deviations softplus(w) of weights w that begin at -5
 
-Of what a program is given, weights or inputs, it is such an exponential: of what layers give, which has either sign, it
-is as large as that.
+Of what a program is given, weights or inputs, and of a sum with such, a layer's with a bias, it is such an exponential:
+of what else layers give, which has either sign, it is as large as that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, follow_calls, only_reader, walk
 from scalify_hlo.analysis.exponents import Exponentials
-from scalify_hlo.analysis.intervals import MOVES
+from scalify_hlo.analysis.intervals import MOVES, before_moves
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.traits import Trait, has, names
@@ -33,6 +33,7 @@ _OF_ONE = frozenset(
     f"stablehlo.{name}"
     for name in ("abs", "add", "convert", "divide", "maximum", "minimum", "multiply", "negate", "subtract")
 )
+_SUMS = ("stablehlo.add", "stablehlo.subtract")
 _LOGARITHMS = ("stablehlo.log", "stablehlo.log_plus_one")
 
 
@@ -70,12 +71,27 @@ def _is_exponential_of_given(calls: CallGraph, logarithm: ir.Operation) -> bool:
             pending.append(entering)
         elif op.name in _MOVED or op.name in MOVES or op.name in _OF_ONE:
             numbers = [number_behind(operand, converted=True) for operand in op.operands]
-            pending += [x for x, number in zip(op.operands, numbers, strict=True) if number is None]
-            if len(op.operands) - sum(number is not None for number in numbers) > 1:
-                return False
+            terms = [x for x, number in zip(op.operands, numbers, strict=True) if number is None]
+            if len(terms) > 1:  # x w + b: how large b is decides
+                return op.name in _SUMS and any(_is_given(calls, term) for term in terms)
+            pending += terms
         else:
             return False
     return False
+
+
+def _is_given(calls: CallGraph, value: ir.Value) -> bool:
+    """Whether a value is an argument of the program, moved or carried unchanged."""
+    *_, value = before_moves(value)
+    across = calls.across(value)
+    if across:
+        return all(_is_given(calls, each) for each in across)
+    if defining_op(value) is not None:
+        return False
+    entering = enters_unchanged(value)
+    if entering is not None:
+        return _is_given(calls, entering)
+    return ir.BlockArgument(value).owner.owner.operation.name == "func.func"
 
 
 def _whole_softplus(logarithm: ir.Value) -> ir.Value:

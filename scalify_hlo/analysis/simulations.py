@@ -13,11 +13,11 @@ What it adds to in small steps is such too, and nothing else of what these are c
 
 from collections.abc import Callable
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, terminator
+from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.residuals import Slice
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.facts import FactFinder
-from scalify_hlo.module.constants import number_behind
+from scalify_hlo.module.constants import constant_behind, number_behind, read_dense
 from scalify_hlo.module.traits import Trait, is_linear_algebra, names
 from scalify_hlo.types import tensor_info
 
@@ -44,12 +44,12 @@ def simulated_values(
     """
     body = loop.regions[1].blocks[0]
     found, integrated = set[ir.Value](), set[ir.Value]()
-    inside, facts = Slice(calls, loop), FactFinder(calls.called, numbers_only=True)
+    inside = Slice(calls, loop)
     for argument, last in zip(body.arguments, terminator(body).operands, strict=True):
         info = tensor_info(argument.type)
         if not info.is_float or not info.rank or last == argument:
             continue
-        adds = _is_added_to(calls, argument, last, facts)
+        adds = _is_added_to(calls, argument, last)
         if not adds and (argument in found or _is_stack(argument)):
             continue
         own = inside.behind([argument])
@@ -64,7 +64,7 @@ def simulated_values(
     return found, integrated
 
 
-def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value, facts: FactFinder) -> set[ir.Value]:
+def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> set[ir.Value]:
     """The terms and sums that an iteration makes of an argument, which is a term of them as it is; else nothing."""
     pending, seen, adds, enters = [last], set[ir.Value](), False, False
     while pending:
@@ -85,7 +85,7 @@ def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value, facts: Fa
             pending.append(terminator(op.regions[1].blocks[0]).operands[ir.OpResult(value).result_number])
         else:
             adds = adds or op.name in _SUMS
-            pending += _multiplied(op, facts) if op.name == "stablehlo.multiply" else []
+            pending += _multiplied(op) if op.name == "stablehlo.multiply" else []
             pending += [op.operands[i] for i in _KEEPS_SUM.get(op.name, ())]
     return seen if adds and enters else set()
 
@@ -107,13 +107,30 @@ def _is_small_step(value: ir.Value) -> bool:
 
 
 # x' = c (2 x - x_before + h a), c of .98, or of ones and of less next to edges: waves that are damped
-def _multiplied(op: ir.Operation, facts: FactFinder) -> list[ir.Value]:
+def _multiplied(op: ir.Operation) -> list[ir.Value]:
     """What an operation multiplies by a known number, or by known numbers, that are about 1 or more: what is added is
     there many iterations later."""
-    known = [facts.of(operand).moments for operand in op.operands]
+    factors = [_mean_of_constant(operand) for operand in op.operands]
     return [
-        x for x, by in zip(op.operands, reversed(known), strict=True) if by is not None and by.mean >= 1 - _STEP
-    ]  # fmt: skip
+        x
+        for x, factor in zip(op.operands, reversed(factors), strict=True)
+        if factor is not None and factor >= 1 - _STEP
+    ]
+
+
+def _mean_of_constant(value: ir.Value) -> float | None:
+    """The mean of the numbers that a value is, as they are or as a loop is given them; None for what is computed."""
+    *_, value = before_moves(value)
+    while isinstance(value, ir.BlockArgument):
+        entering = enters_unchanged(value)
+        if entering is None:
+            return None
+        *_, value = before_moves(entering)
+    constant = constant_behind(value, converted=True)
+    found = None if constant is None else read_dense(constant)
+    if found is None or found.splat is not None or found.moments is None:
+        return None if found is None else found.splat
+    return found.moments.mean
 
 
 def _entering(inner: ir.BlockArgument, argument: ir.Value) -> list[ir.Value]:

@@ -12,21 +12,31 @@ that stand in the same places.
 """
 
 import re
+from collections.abc import Collection
 
 from scalify_hlo.analysis.caches import find_caches_of
 from scalify_hlo.analysis.calls import CallGraph, defining_op, program_order, terminator, walk
+from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.bindings import ir
 from scalify_hlo.io.globs import dotted
+from scalify_hlo.module.traits import Trait, has
 from scalify_hlo.types import tensor_info
 
+# Types of codes that a weight is made of, times scales.
+_QUANTISED = ("i2", "ui2", "i4", "ui4", "i8", "ui8")
+# How many values are looked back at.
+_FAR = 24
 _PRODUCTS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution")
 _TABLES = ("stablehlo.gather", "stablehlo.dynamic_gather")
 
 
-def find_weights(module: ir.Module, main: str) -> set[int]:
-    """Indices of the arguments of the function `main` that are weights: float tensors of rank 2 and more."""
-    return _Finder(CallGraph(module), main).weights
+def find_weights(module: ir.Module, main: str, inputs: Collection[int] = ()) -> set[int]:
+    """Indices of the arguments of the function `main` that are weights: float tensors of rank 2 and more.
+
+    inputs: those that are known to be none.
+    """
+    return _Finder(CallGraph(module), main, inputs).weights
 
 
 def frozen_weights(module: ir.Module, main: str) -> list[ir.Operation]:
@@ -38,7 +48,8 @@ def frozen_weights(module: ir.Module, main: str) -> list[ir.Operation]:
 
 
 class _Finder:
-    def __init__(self, calls: CallGraph, main: str):
+    def __init__(self, calls: CallGraph, main: str, inputs: Collection[int] = ()):
+        self.inputs = inputs
         self.body = calls.body(main)
         self.weights: set[int] = set()
         self.constants: dict[ir.Value, None] = {}
@@ -55,6 +66,8 @@ class _Finder:
                 left, right = (self._argument(side) for side in sides)
                 if op.name == "stablehlo.convolution":
                     left = None
+                elif any(self._is_quantised(operand, i == 1) for i, operand in enumerate(op.operands)):
+                    left = right = None  # an argument beside a quantised weight is an input
                 if left is not None and right is not None:
                     both.append((left, right))
                 elif not frozen:  # an argument beside a frozen weight is an input
@@ -77,7 +90,31 @@ class _Finder:
         root = origin.root
         if not isinstance(root, ir.BlockArgument) or ir.BlockArgument(root).owner != self.body:
             return None
-        return ir.BlockArgument(root).arg_number if _is_tensor(root) else None
+        index = ir.BlockArgument(root).arg_number
+        return index if _is_tensor(root) and index not in self.inputs else None
+
+    # x @ (q s), q of int8: the weight is what x is multiplied by, though it is no float argument
+    def _is_quantised(self, value: ir.Value, may_be_given: bool) -> bool:
+        """Whether a side of a product is integers of few bits, times scales: constants, or (on the right) arguments."""
+        pending, seen, codes = [value], set[ir.Value](), False
+        while pending:
+            current = pending.pop()
+            if current in seen:
+                continue
+            if len(seen) > _FAR:
+                return False
+            seen.add(current)
+            op, info = defining_op(current), tensor_info(current.type)
+            is_code = info.rank > 1 and info.element in _QUANTISED
+            if op is None or op.name == "stablehlo.constant":
+                if op is None and not may_be_given:
+                    return False
+                codes |= is_code
+            elif has(op.name, Trait.ELEMENTWISE) or op.name in MOVES:
+                pending += op.operands
+            else:
+                return False
+        return codes
 
     def _decide(self, both: list[tuple[int, int]]) -> None:
         """Of products of two arguments, which is the weight: the one beside known weights, else the right one."""

@@ -59,7 +59,7 @@ class ScalesFile:
     these scales, as are the arguments that they are the new values of (cache_arguments, by the result).
     rescales: factors that would be measured at run time (`scalify-auto-rescale`), by their names.
     wide_weights: names of weights that stay in the wide type, with the products that read them. wide_products: indices
-    of others that do.
+    of others that do. inputs: names of arguments that came with the batches where weights came apart: they are none.
     argument_shapes, result_shapes: of the program's, by name. others: scales of other programs of the same model.
     """
 
@@ -77,6 +77,7 @@ class ScalesFile:
     result_shapes: dict[str, list[int]] = dataclasses.field(default_factory=dict[str, list[int]])
     wide_products: list[int] = dataclasses.field(default_factory=list[int])
     wide_weights: list[str] = dataclasses.field(default_factory=list[str])
+    inputs: list[str] = dataclasses.field(default_factory=list[str])
     others: list["ScalesFile"] = dataclasses.field(default_factory=list["ScalesFile"])
 
     def to_json(self) -> bytes:
@@ -104,6 +105,7 @@ class ScalesFile:
             "rescales": self.rescales,
             "wide_products": self.wide_products,
             "wide_weights": self.wide_weights,
+            "inputs": self.inputs,
             "argument_shapes": self.argument_shapes,
             "result_shapes": self.result_shapes,
             "statistics": {name: dataclasses.asdict(each) for name, each in self.statistics.items()},
@@ -161,6 +163,7 @@ def _program(content: Mapping[str, Any], path: str, problems: list[Diagnostic]) 
         {name: float(number) for name, number in rescales.items()},
         _shapes(content, "argument_shapes", path, problems), _shapes(content, "result_shapes", path, problems),
         _list(content, "wide_products", int, path, problems), _list(content, "wide_weights", str, path, problems),
+        _list(content, "inputs", str, path, problems),
     )  # fmt: skip
 
 

@@ -72,6 +72,8 @@ class Cast(Pass):
     moment_names: tuple[str, ...] = ()
     # Operations that stay in f32: patterns on their name stacks.
     keep: tuple[str, ...] = ()
+    # Arguments of a program without a backward pass that are no weights, by name: what else would look like some.
+    inputs: tuple[str, ...] = ()
 
     def policy(self) -> PrecisionPolicy:
         """The types. Raises ScalifyError for an unknown precision or type."""
@@ -131,8 +133,9 @@ class Cast(Pass):
         """The optimiser's region, with the arguments that names make parameters or moments."""
         name = symbol_name(main)
         region = find_update(module, name, exact=True, statistics=True)
-        region.weights = set() if region.trains else find_weights(module, name)
         names = argument_names(main)
+        inputs = {i for i, each in enumerate(names) if each in self.inputs}
+        region.weights = set() if region.trains else find_weights(module, name, inputs)
         arguments = main.regions[0].blocks[0].arguments
         for option, patterns, mine, other in (
             ("parameter-names", self.parameter_names, region.parameters, region.moments),

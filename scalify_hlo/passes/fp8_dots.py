@@ -35,7 +35,7 @@ from scalify_hlo.io.scales_file import ScalesFile, read_scales
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
-from scalify_hlo.passes.fp8_quantise import Quantiser, rescale, unmoved
+from scalify_hlo.passes.fp8_quantise import Quantiser, unmoved
 from scalify_hlo.passes.loop_invariants import hoist_operands
 from scalify_hlo.passes.precision_kinds import KEPT
 from scalify_hlo.passes.turned_products import turn
@@ -265,7 +265,7 @@ class FP8Dots(Pass):
             for operand, element in zip(product.operands, elements, strict=True)
         )
         product.op.operands[0], product.op.operands[1] = lhs.value, rhs.value
-        rescale(product.op, (lhs, rhs))
+        quantiser.rescale(product.op, (lhs, rhs))
         backward = product.kind != "forward"
         fast = self.fast_accumulation == "all" or (self.fast_accumulation == "forward" and not backward)
         precision = f"#stablehlo<precision {'DEFAULT' if fast else 'HIGHEST'}>"

@@ -43,9 +43,13 @@ class Quantiser:
         self._factors = factors or {}
         self._done: dict[tuple[ir.Value, str], Quantised] = {}
         self._bounds = emit.LeadingNumbers()
+        # Results of products <-> what they are with their operands' factors, which is what readers take since.
+        self._scaled: dict[ir.Value, ir.Value] = {}
+        self._unscaled: dict[ir.Value, ir.Value] = {}
 
     def quantised(self, value: ir.Value, element: str) -> Quantised:
         """`value` clamped to the finite range of `element` and converted to it."""
+        value = self._scaled.get(value, value)
         key = (value, element)
         if key not in self._done:
             op = defining_op(value)
@@ -58,17 +62,25 @@ class Quantiser:
                 self._done[key] = self._converted(value, element)
         return self._done[key]
 
+    def rescale(self, op: ir.Operation, operands: tuple[Quantised, Quantised]) -> None:
+        """Multiply the result of a product by its operands' factors, for all that reads it."""
+        result = op.results[0]
+        scaled = _rescaled(op, operands)
+        if scaled is not None:
+            self._scaled[result], self._unscaled[scaled] = scaled, result
+
     def _converted(self, value: ir.Value, element: str) -> Quantised:
         ip, location = after(value)
         largest = LARGEST[element]
         factor = None
-        known = self._factors.get(value, 1.0)
+        named = self._unscaled.get(value, value)
+        known = self._factors.get(named, 1.0)
         with ip, location:
             if known != 1:
                 # Out of f16's range is out of FP8's range at either end: no wider type is needed.
                 value = emit.times(value, 1 / known)
                 factor = emit.splat(emit.tensor_type((), "f32"), known)
-            elif self._current_scaling or (value in self._uncertain and value not in self._factors):
+            elif self._current_scaling or (named in self._uncertain and named not in self._factors):
                 wide = emit.convert(value, "f32")
                 scale = _power_of_two_below_ratio(wide, largest, _LARGEST_WIDE[tensor_info(value.type).element])
                 one = emit.splat(scale.type, 1.0)
@@ -93,11 +105,11 @@ def unmoved(value: ir.Value) -> ir.Value:
         value = op.operands[0]
 
 
-def rescale(op: ir.Operation, operands: tuple[Quantised, Quantised]) -> None:
-    """Multiply the result of a product by its operands' factors: in f32, then in the type it had."""
+def _rescaled(op: ir.Operation, operands: tuple[Quantised, Quantised]) -> ir.Value | None:
+    """The result of a product times its operands' factors: in f32, then in the type it had. None without factors."""
     factors = [operand.factor for operand in operands if operand.factor is not None]
     if not factors:
-        return
+        return None
     result = op.results[0]
     element = tensor_info(result.type).element
     readers = list(result.uses)
@@ -108,6 +120,7 @@ def rescale(op: ir.Operation, operands: tuple[Quantised, Quantised]) -> None:
         scaled = emit.convert(scaled, element)
     for use in readers:
         use.owner.operation.operands[use.operand_number] = scaled
+    return scaled
 
 
 def _power_of_two_below_ratio(x: ir.Value, largest: float, finite: float) -> ir.Value:

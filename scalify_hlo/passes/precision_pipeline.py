@@ -1,6 +1,7 @@
 """Which passes a precision stands for, around `scalify`."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Literal
 
 from scalify_hlo.aot.targets import target
@@ -91,6 +92,11 @@ def passes_with_frozen_weights(precision: Precision | None) -> tuple[tuple[Pass,
     return ((LiftWeights(scaled=True), *before) if serving else before), (*after, *serving)
 
 
+def without_weights(passes: tuple[Pass, ...], inputs: Sequence[str]) -> tuple[Pass, ...]:
+    """The passes with arguments that are known to be no weights."""
+    return tuple(dataclasses.replace(p, inputs=tuple(inputs)) if isinstance(p, Cast) else p for p in passes)
+
+
 def passes_for_serving(precision: Precision) -> tuple[Pass, ...]:
     """The passes to run last on a whole module: a program without a backward pass stores its weights in FP8."""
     chosen = parse_precision(precision)
@@ -148,6 +154,8 @@ def precision_pipeline(
         before = tuple(
             dataclasses.replace(p, calibration=pin_scales) if isinstance(p, AutoRescale) else p for p in before
         )
+        file = read_scales(pin_scales)
+        before = without_weights(before, [name for each in (file, *file.others) for name in each.inputs])
         after = tuple(
             dataclasses.replace(p, calibration=pin_scales, scaling="none") if isinstance(p, FP8Dots) else p
             for p in after

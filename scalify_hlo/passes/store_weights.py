@@ -1,9 +1,9 @@
 """`scalify-store-weights`: weights of a program without a backward pass in FP8. Runs after `scalify-fp8-dots`.
 
 The argument takes the FP8 type, and so does what only moves it (`narrow_storage`). An FP8 product reads it as it is;
-what else reads it (the rows of an embedding, a head whose product is left in f16) converts what it takes. Weights of
-products that `scalify-cast` keeps, such as a router's, by which experts are chosen, stay what they are where they are
-few beside all weights. A weight's data are of unit size, so no number saturates but outliers beyond 448 times the RMS,
+what else reads it (the rows of an embedding, a head whose product is left in f16) converts what it takes. Such weights
+stay what they are where they are few, or few beside all weights: a router's, by which experts are chosen, the matrix of
+a camera's colours. A weight's data are of unit size, so no number saturates but outliers beyond 448 times the RMS,
 which the caller clamps as `scalify-pack` does.
 
 Where the file of scales has one for each output channel of a weight, the argument's data are value / scale by channel,
@@ -15,10 +15,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from scalify_hlo.analysis.calls import CallGraph, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
 from scalify_hlo.analysis.channels import channel_dimensions
+from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.origins import Origins
-from scalify_hlo.analysis.products import contracted_dimensions, is_batched
+from scalify_hlo.analysis.products import contracted_dimensions, is_batched, is_product
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.engine.selection import LIFTED, TRANSPOSED, argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import public_function
@@ -37,6 +38,7 @@ from scalify_hlo.passes.precision_kinds import KEPT
 from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.types import tensor_info
 
+_TABLES = ("stablehlo.gather", "stablehlo.dynamic_gather", "stablehlo.dynamic_slice", "stablehlo.convolution")
 _FORMATS = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 # Attribute of an argument whose channels have factors of their own: data * scale * factors is its value.
 FACTORS = "scalify.channel_factors"
@@ -59,9 +61,10 @@ class StoreWeights(Pass):
     transposed: bool = False
     # Store arguments; without, only weights that are constants of the program.
     arguments: bool = True
-    # The share of all weights' elements that may stay as it is: weights whose products are kept for what is chosen by
-    # them (a router's).
-    kept: float = 2.0**-5
+    # Weights that no FP8 product reads stay as they are where they have fewer elements than this.
+    least: int = 256
+    # So do those of products that are kept, of a router, where they are at most this share of all weights' elements.
+    share: float = 2.0**-5
     # When channels of weights that are constants of the program have scales of their own; see scalify-calibrate.
     channels: Channels = "auto"
 
@@ -84,7 +87,7 @@ class StoreWeights(Pass):
                 if STATE in own and ir.StringAttr(own[STATE]).value == "weight" and (self.arguments or LIFTED in own)
                 if not matches(names[i], self.exclude) and names[i] not in own_file.wide_weights
             ]
-            few = _few_read_by_kept(module, weights, self.kept)
+            few = _few_left(module, weights, self.least, self.share)
             weights = [i for i in weights if i not in few]
             if not weights:
                 erase_dead(module)
@@ -128,22 +131,34 @@ class StoreWeights(Pass):
 
 
 # softmax(x R) chooses experts: 64 x 8 numbers of R, rounded, made six times the error of all experts' weights
-def _few_read_by_kept(module: ir.Module, weights: list[int], share: float) -> set[int]:
-    """Those of the weights that products read which are kept, smallest first, as long as they are few of all."""
+def _few_left(module: ir.Module, weights: list[int], least: int, share: float) -> set[int]:
+    """Those of the weights that stay: of fewer elements than `least` that no FP8 product reads; of products that are
+    kept, smallest first, as long as they are a small share of all elements."""
     calls = CallGraph(module)
     body = public_function(module).regions[0].blocks[0]
-    origins, read = Origins(calls), set[ir.Value]()
+    origins, kept, wide, others = Origins(calls), set[ir.Value](), set[ir.Value](), set[ir.Value]()
     for function in calls.functions.values():
         for op in walk(function):
-            if KEPT in op.attributes:
-                read.update(origins.of(operand).root for operand in op.operands)
+            if is_product(op) or op.name in _TABLES:
+                narrow = any(tensor_info(each.type).element.startswith("f8") for each in op.operands)
+                readers = others if narrow or op.name in _TABLES else kept if KEPT in op.attributes else wide
+                readers.update(origins.of(_before_rounding(operand)).root for operand in op.operands)
     sizes = {i: tensor_info(body.arguments[i].type).size for i in weights}
-    kept, left = set[int](), share * sum(sizes.values())
+    found, left = set[int](), share * sum(sizes.values())
     for i in sorted(weights, key=sizes.__getitem__):
-        if body.arguments[i] in read and sizes[i] <= left:
-            kept.add(i)
+        argument = body.arguments[i]
+        is_share = argument in kept and sizes[i] <= left
+        if argument not in others and (is_share or (argument in kept | wide and sizes[i] < least)):
+            found.add(i)
             left -= sizes[i]
-    return kept
+    return found
+
+
+def _before_rounding(value: ir.Value) -> ir.Value:
+    """What an operand of an FP8 product was before it was clamped and converted."""
+    *_, moved = before_moves(value)
+    op = defining_op(moved)
+    return op.operands[1] if op is not None and op.name == "stablehlo.clamp" else value
 
 
 def turn_argument(argument: ir.BlockArgument) -> bool:

@@ -43,7 +43,7 @@ from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.pin_scales import result_name
-from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify
+from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify, without_weights
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.reports.health import read_health
 from scalify_hlo.reports.health_layout import FIRST_EXPONENT
@@ -103,6 +103,8 @@ class Calibration:
 
         Raises ScalifyError where arrays do not fit, or hold no finite number.
         """
+        if isinstance(batches, Batches):
+            self.scales.inputs = [self._names[i] for i in batches.inputs]
         found = {i: TensorStatistics() for i in self._floats}
         caches = self._caches()
         run = xla.compile(self.original) if caches else None
@@ -183,6 +185,7 @@ class Calibration:
         if products is None and (self._trains or not any(isinstance(each, AutoRescale) for each in before)):
             return _Rewritten()
         module = clone(self.original)
+        before = without_weights(before, self.scales.inputs)
         for each in (LiftWeights(), *before, Scalify()):
             if isinstance(each, AutoRescale) and not self._trains:
                 each = dataclasses.replace(each, numbered=True)

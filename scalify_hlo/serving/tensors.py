@@ -185,11 +185,19 @@ class Batches:
         self.sources: dict[int, str] = {}
         self._arguments = arguments
         self._shared: dict[int, Array] = dict(known or {})
+        self._tells_inputs = bool(shared)
         for path in shared:
             self._shared |= self._read(path, "unneeded")
 
     def __len__(self) -> int:
         return len(self.files)
+
+    @property
+    def inputs(self) -> list[int]:
+        """The arguments that are no weights, where files that all batches share have those; else none are known."""
+        if not self._tells_inputs or not self.files:
+            return []
+        return sorted(self._read(self.files[0]).keys() - self._shared.keys())
 
     def __iter__(self) -> Iterator[list[Array]]:
         return self.starting_at(0)

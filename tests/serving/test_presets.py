@@ -19,7 +19,7 @@ from scalify_hlo.serving.checkpoints import read_checkpoint
 from scalify_hlo.serving.tensors import match, read_tensors
 
 RNG = np.random.default_rng(1)
-SHAPES = {"up": (16, 32), "bias": (32,), "down": (32, 16), "out": (16, 8)}
+SHAPES = {"up": (16, 32), "bias": (32,), "down": (32, 16), "out": (16, 16)}
 # Beyond f16 and below it: what a precision without scales could not hold.
 SIZES = {"up": 2.0**18, "bias": 1.0, "down": 2.0**-30, "out": 1.0}
 
