@@ -13,7 +13,7 @@ import functools
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
-from scalify_hlo.analysis.products import has_backward_products, is_of_small_matrices
+from scalify_hlo.analysis.products import has_backward_products
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.module.carriers import carried_by, carries
@@ -171,10 +171,10 @@ class _Finder:
 
     # u' = 2 u - u_before + v^2 D u: nothing is faster in 16 bits, and all that is simulated is of what v is
     def multiplies(self) -> bool:
-        """Whether a program has any product of floats that is faster in 16 bits: of more than small matrices."""
+        """Whether a program has any product of floats."""
         for function in self.calls.functions.values():
             for op in walk(function):
-                if op.name in _PRODUCTS and tensor_info(op.results[0].type).is_float and not is_of_small_matrices(op):
+                if op.name in _PRODUCTS and tensor_info(op.results[0].type).is_float:
                     return True
         return False
 

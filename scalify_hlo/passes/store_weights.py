@@ -11,6 +11,7 @@ and the part of the scales in which channels differ is a factor behind the produ
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -87,7 +88,7 @@ class StoreWeights(Pass):
                 if STATE in own and ir.StringAttr(own[STATE]).value == "weight" and (self.arguments or LIFTED in own)
                 if not matches(names[i], self.exclude) and names[i] not in own_file.wide_weights
             ]
-            few = _few_left(module, weights, self.least, self.share)
+            few = few_left(module, weights, self.least, self.share)
             weights = [i for i in weights if i not in few]
             if not weights:
                 erase_dead(module)
@@ -131,16 +132,25 @@ class StoreWeights(Pass):
 
 
 # softmax(x R) chooses experts: 64 x 8 numbers of R, rounded, made six times the error of all experts' weights
-def _few_left(module: ir.Module, weights: list[int], least: int, share: float) -> set[int]:
+def few_left(
+    module: ir.Module,
+    weights: list[int],
+    least: int,
+    share: float,
+    is_narrow: Callable[[ir.Operation], bool] | None = None,
+) -> set[int]:
     """Those of the weights that stay: of fewer elements than `least` that no FP8 product reads; of products that are
-    kept, smallest first, as long as they are a small share of all elements."""
+    kept, smallest first, as long as they are a small share of all elements.
+
+    is_narrow: which products become FP8, of a module in which they are not yet.
+    """
     calls = CallGraph(module)
     body = public_function(module).regions[0].blocks[0]
     origins, kept, wide, others = Origins(calls), set[ir.Value](), set[ir.Value](), set[ir.Value]()
     for function in calls.functions.values():
         for op in walk(function):
             if is_product(op) or op.name in _TABLES:
-                narrow = any(tensor_info(each.type).element.startswith("f8") for each in op.operands)
+                narrow = is_narrow(op) if is_narrow is not None else _is_fp8(op)
                 readers = others if narrow or op.name in _TABLES else kept if KEPT in op.attributes else wide
                 readers.update(origins.of(_before_rounding(operand)).root for operand in op.operands)
     sizes = {i: tensor_info(body.arguments[i].type).size for i in weights}
@@ -152,6 +162,10 @@ def _few_left(module: ir.Module, weights: list[int], least: int, share: float) -
             found.add(i)
             left -= sizes[i]
     return found
+
+
+def _is_fp8(op: ir.Operation) -> bool:
+    return any(tensor_info(each.type).element.startswith("f8") for each in op.operands)
 
 
 def _before_rounding(value: ir.Value) -> ir.Value:

@@ -7,7 +7,7 @@ products. All other scales follow from the arguments' by the rules, at compile t
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from scalify_hlo.passes.instrument import Instrument
 from scalify_hlo.passes.pin_scales import result_name
 from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify, without_weights
 from scalify_hlo.passes.scalify import Scalify
+from scalify_hlo.passes.store_weights import StoreWeights, few_left
 from scalify_hlo.reports.health import read_health
 from scalify_hlo.reports.health_layout import FIRST_EXPONENT
 from scalify_hlo.serving.packing import pinned_arguments
@@ -200,10 +201,13 @@ class Calibration:
             name = symbol_name(main)
             dims = channel_dimensions(module, name, lambda product: product.op in narrow)
             attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
+            weights = [i for i, own in enumerate(attributes) if _is_weight(own)]
+            store = StoreWeights()
+            left = few_left(module, weights, store.least, store.share, narrow.__contains__)
             channels = {
                 argument: dims[i]
-                for i, (argument, own) in enumerate(zip(argument_names(main), attributes, strict=True))
-                if i in dims and STATE in own and ir.StringAttr(own[STATE]).value == "weight"
+                for i, argument in enumerate(argument_names(main))
+                if i in dims and i in weights and i not in left
             }
             return _Rewritten(
                 module, products.calibrated_operands(module) | measured, channels,
@@ -275,6 +279,10 @@ class Calibration:
             saturates = found.amax > LARGEST_E4M3 and _exponent_of_cut_off(found) > math.log2(LARGEST_E4M3)
             if abs(wanted) > budget.CALIBRATED_NEAR or saturates:
                 self.scales.operands[name] = 2.0**wanted
+
+
+def _is_weight(attributes: Mapping[str, ir.Attribute]) -> bool:
+    return STATE in attributes and ir.StringAttr(attributes[STATE]).value == "weight"
 
 
 @dataclasses.dataclass(frozen=True)
