@@ -218,7 +218,8 @@ class AutoRescale(Pass):
                 for each in products:
                     if each.kind == "backward" and _gradient(each) not in behind:
                         bears[each.op] = budget.ERRORS_IN_F16
-            errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16, heads, backward)
+            solved = backward if "products" in self.places and heads else ()
+            errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16, heads, backward, solved)
             for value, since in errors.inverse.items():
                 # What is measured loses an error that what it is multiplied by, on its way back, may still have.
                 if since <= errors.of(value):

@@ -29,6 +29,7 @@ from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import number_behind
+from scalify_hlo.module.traits import is_linear_algebra
 from scalify_hlo.recognition.expansions import find_expansions
 from scalify_hlo.types import tensor_info
 
@@ -66,12 +67,14 @@ class SizeErrors:
         degree: float = math.inf,
         gradients: Iterable[ir.Value] = (),
         readers: Iterable[ir.Operation] = (),
+        solved: Iterable[ir.Operation] = (),
     ):
         """products: contractions whose results are to have no more errors than given: operands are measured.
 
         degree: what enters them is to have no higher power of one error: what comes with the error is measured.
         gradients: of which is to be known whether they are inverse to sizes.
         readers: contractions that read what is computed of these.
+        solved: contractions of which operands are measured that are computed of solutions, factors or eigenvalues.
         """
         self.measured: list[ir.Value] = []  # operands of `products`, in program order
         self.powers: list[ir.Value] = []  # of which high powers enter them
@@ -80,6 +83,7 @@ class SizeErrors:
         # d log(p q) = q dp / (p q): as far below its estimate as q is above it, and their product is as estimated
         self.inverse: dict[ir.Value, float] = {}
         self._gradients, self._readers = frozenset(gradients), frozenset(readers)
+        self._solved, self._solutions = frozenset(solved), set[int]()
         self._marks: dict[int, tuple[ir.Value, _Degrees]] = {}  # a source of no weight -> an inverse one, its degrees
         self._degree, self._products = degree, products
         self._read_by_products = _behind(self._products)
@@ -100,6 +104,7 @@ class SizeErrors:
         self.inverse.clear()
         self._marks.clear()
         self._compacted.clear()
+        self._solutions.clear()
         for name in self._graph.public:
             block = self._graph.body(name)
             self._block(block, [_NONE] * len(block.arguments))
@@ -156,6 +161,8 @@ class SizeErrors:
         if name in ("stablehlo.case", "stablehlo.if"):
             branches = [self._block(region.blocks[0], [], known) for region in op.regions]
             return [self._largest(results) for results in zip(*branches, strict=True)]
+        if op in self._solved:
+            self._measure_solutions(op, operands, known)
         if op in self._products:
             for operand in operands:
                 self._note_power(operand)
@@ -178,6 +185,17 @@ class SizeErrors:
             for i, operand in enumerate(op.operands):
                 if operand == value:
                     operands[i] = known[value] = _NONE
+
+    # dC = L^-T P L^-1: of an inverse of a matrix whose condition is not known
+    def _measure_solutions(
+        self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]
+    ) -> None:
+        """Take operands of a contraction to be measured that linear algebra has given, however else they are known."""
+        for i, operand in enumerate(operands):
+            if not self._solutions.isdisjoint(operand):
+                if op.operands[i] not in self.measured:
+                    self.measured.append(op.operands[i])
+                operands[i] = known[op.operands[i]] = _NONE
 
     def _look_back(self, operands: Iterable[_Degrees]) -> None:
         """Note the errors that what a contraction reads of inverse gradients has besides theirs."""
@@ -213,6 +231,10 @@ class SizeErrors:
         name = op.name
         if name in BOUNDED or name.startswith("chlo.erf") or not operands:
             return _NONE
+        if self._solved and is_linear_algebra(op):
+            source = self._new(_NO_WEIGHT)
+            self._solutions.update(source)
+            return _product(self._largest(operands), source)
         if name == "stablehlo.clamp" and all(number_behind(op.operands[i], converted=True) is not None for i in (0, 2)):
             return _NONE
         if name in CONTRACTIONS:
