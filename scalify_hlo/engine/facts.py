@@ -55,8 +55,6 @@ class FactFinder:
             return UNKNOWN
         before, self._cut_short = self._cut_short, False
         found = self._derive(value, depth)
-        if found is UNKNOWN:
-            found = self._of_type(value)
         if found is UNKNOWN and self._cut_short:  # by this many operations: it may be known to who asks from nearer
             self._looked_back[value] = depth
         else:
@@ -122,8 +120,11 @@ class FactFinder:
         for operand in op.operands:
             info = tensor_info(operand.type)
             facts = UNKNOWN if info.element == "i1" else self.of(operand, depth - 1)
-            if info.carries_scale and facts is UNKNOWN:
-                return UNKNOWN
+            if facts is UNKNOWN:
+                if info.carries_scale:
+                    return UNKNOWN
+                # int8 x int8 -> int32: sums of products of numbers of up to 127
+                facts = PlainFacts(moments=of_integers(info.element))
             sizes.append(mask(share_of(operand)) if info.element == "i1" else of_facts(facts))
         view = View(op, op.name, sizes, Algebra(), {}, {}, 0.0)
         view.index = ir.OpResult(value).result_number
@@ -162,14 +163,10 @@ class FactFinder:
             share = share_of(source)
             few = share < budget.SPARSE
             return PlainFacts(moments=Moments(math.sqrt(share), share, True, share=share if few else 1.0))
+        if facts is UNKNOWN:
+            integers = of_integers(tensor_info(source.type).element)
+            return UNKNOWN if integers is None else PlainFacts(moments=integers)
         return facts
-
-    # int8 x int8 -> int32: sums of products of numbers of up to 127
-    @staticmethod
-    def _of_type(value: ir.Value) -> PlainFacts:
-        """Of integers that nothing else is known of."""
-        integers = of_integers(tensor_info(value.type).element)
-        return UNKNOWN if integers is None else PlainFacts(moments=integers)
 
 
 def _splat(number: float, value: ir.Value) -> PlainFacts:
