@@ -213,11 +213,8 @@ class AutoRescale(Pass):
             }
         if bears or "logits" in found.values():
             backward = [each.op for each in products if each.kind == "backward"]
-            if "products" in self.places and heads:
-                behind = ValueGraph(calls).reachable(heads)
-                for each in products:
-                    if each.kind == "backward" and _gradient(each) not in behind:
-                        bears[each.op] = budget.ERRORS_IN_F16
+            if "products" in self.places:
+                bears |= dict.fromkeys(_of_loss(products, heads, calls), budget.ERRORS_IN_F16)
             solved = backward if "products" in self.places and heads else ()
             errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16, heads, backward, solved)
             for value, since in errors.inverse.items():
@@ -262,6 +259,16 @@ class AutoRescale(Pass):
             for value in given_differences(calls, main, [*given, *update.returned_statistics], number):
                 found.setdefault(value, "differences")
         return {value: place for value, place in found.items() if tensor_info(value.type).is_static}
+
+
+def _of_loss(products: list[MatrixProduct], heads: list[ir.Value], calls: CallGraph) -> list[ir.Operation]:
+    """The backward products that come before those of the heads: the loss's own, of batches of small matrices, say."""
+    last = max((i for i, each in enumerate(products) if each.is_head), default=0)
+    before = [each for each in products[:last] if each.kind == "backward" and not each.is_head]
+    if not before:
+        return []
+    behind = ValueGraph(calls).reachable(heads)
+    return [each.op for each in before if _gradient(each) not in behind]
 
 
 def _more_than_returned(body: ir.Block) -> list[ir.Value]:

@@ -144,6 +144,8 @@ def few_left(
 
     is_narrow: which products become FP8, of a module in which they are not yet.
     """
+    if not weights:
+        return set()
     calls = CallGraph(module)
     body = public_function(module).regions[0].blocks[0]
     origins, kept, wide, others = Origins(calls), set[ir.Value](), set[ir.Value](), set[ir.Value]()

@@ -53,6 +53,7 @@ BOUNDED = frozenset(
 )  # fmt: skip
 EXPONENTIALS = frozenset({"stablehlo.exponential", "stablehlo.exponential_minus_one"})
 POWERS = {"stablehlo.sqrt": 0.5, "stablehlo.rsqrt": -0.5, "stablehlo.cbrt": 1 / 3, "chlo.square": 2.0}
+_MAY_SOLVE = frozenset({"stablehlo.cholesky", "stablehlo.triangular_solve", "stablehlo.custom_call"})
 # Operations of which only one operand is data: the others say where, or which.
 _FIRST = frozenset({"stablehlo.gather", "stablehlo.dynamic_slice", "stablehlo.reduce_precision", "stablehlo.sort"})
 
@@ -231,7 +232,7 @@ class SizeErrors:
         name = op.name
         if name in BOUNDED or name.startswith("chlo.erf") or not operands:
             return _NONE
-        if self._solved and is_linear_algebra(op):
+        if name in _MAY_SOLVE and self._solved and is_linear_algebra(op):
             source = self._new(_NO_WEIGHT)
             self._solutions.update(source)
             return _product(self._largest(operands), source)
