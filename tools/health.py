@@ -52,7 +52,7 @@ that they add to the error of rounding; far: of a narrow type, and further from 
     show_default=True,
     help="Scales of the arguments: of each its RMS as a power of two, 1, or powers of two drawn around the RMS.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the arguments.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the arguments.")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")
 def main(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,14 @@ def custom_scale(fun: Callable[..., Any] | None = None, *, name: str | None = No
     """
     if fun is None:
         return functools.partial(custom_scale, name=name)
-    return CustomScale(fun, name or fun.__name__)
+    return CustomScale(fun, name or _name_of(fun))
+
+
+def _name_of(fun: Callable[..., Any]) -> str:
+    """A function's name; of one with arguments given by `functools.partial`, that one's."""
+    while isinstance(fun, functools.partial):
+        fun = fun.func
+    return getattr(fun, "__name__", type(fun).__name__)
 
 
 class CustomScale:
@@ -140,7 +148,8 @@ def _flat_function(fun: Any, rule: Any, name: str, tree: Any, kwargs: dict[str, 
         if not any(isinstance(array, jax.core.Tracer) for array in arrays):
             return plain(*arrays)
         count = len(jax.eval_shape(plain, *arrays))
-        return composite(body, _PREFIX + name, *arrays, attributes=(("plain_results", count),))[:count]
+        marker = _PREFIX + re.sub(r"\W", "_", name)
+        return composite(body, marker, *arrays, attributes=(("plain_results", count),))[:count]
 
     @call.defjvp
     def _(primals: Any, tangents: Any) -> Any:

@@ -1,5 +1,6 @@
 """Emission of the statistics of a tensor; see `scalify_hlo.reports.health_layout` for what stands where."""
 
+import math
 from typing import NamedTuple
 
 from scalify_hlo.bindings import ir
@@ -75,8 +76,9 @@ def _histogram(x: ir.Value, zero: ir.Value) -> ir.Value:
     bins = emit.op(
         "select", whole, zero, emit.integer_splat(whole, -1), emit.op("clamp", whole, ends[0], shifted, ends[1])
     )
-    flat = emit.op("reshape", emit.tensor_type((info.size,), "i32"), bins)
-    table = emit.tensor_type((info.size, BINS), "i32")
+    elements = math.prod(info.shape)
+    flat = emit.op("reshape", emit.tensor_type((elements,), "i32"), bins)
+    table = emit.tensor_type((elements, BINS), "i32")
     rows = emit.op("broadcast_in_dim", table, flat, broadcast_dimensions=ir.DenseI64ArrayAttr.get([0]))
     columns = emit.op("iota", table, iota_dimension=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1))
     return emit.reduce(emit.convert(emit.compare(rows, columns, "EQ", "SIGNED"), "f32"), "add", 0.0, [0])

@@ -75,6 +75,9 @@ def compare(
         ideal = exact(promote_arrays(list(arrays)))
         for form, run in forms.items():
             for i, (got, want) in enumerate(zip(run(arrays), ideal, strict=False)):  # a guard's counts come last
+                if got.shape != want.shape:
+                    what = f"result {i} ({signature.results[i].name}) is {list(want.shape)}, {form} {list(got.shape)}"
+                    raise ScalifyError(f"{what}: these are not forms of one program")
                 if want.dtype.kind in "iub":
                     sums.setdefault((form, i), _Sums(False)).add_integers(got, want)
                 elif is_float_array(want):
@@ -123,6 +126,8 @@ def served_run(served: ir.Module, names: Sequence[str], weights: Mapping[str, Ar
     caches = cache_arguments(served)
     index = {spec.name: i for i, spec in enumerate(arguments)}
     given = {index[name]: array for name, array in (weights or {}).items() if name in index}
+    if weights and not given:
+        raise ScalifyError("no packed array has the name of an argument of the served module: it is of another program")
     specs = sorted(given)
     check_arrays([arguments[i] for i in specs], [given[i] for i in specs])
     packed: dict[int, Array] = {}

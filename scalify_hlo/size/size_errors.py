@@ -188,9 +188,7 @@ class SizeErrors:
                     operands[i] = known[value] = _NONE
 
     # dC = L^-T P L^-1: of an inverse of a matrix whose condition is not known
-    def _measure_solutions(
-        self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]
-    ) -> None:
+    def _measure_solutions(self, op: ir.Operation, operands: list[_Degrees], known: dict[ir.Value, _Degrees]) -> None:
         """Take operands of a contraction to be measured that linear algebra has given, however else they are known."""
         for i, operand in enumerate(operands):
             if not self._solutions.isdisjoint(operand):
