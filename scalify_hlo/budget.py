@@ -34,7 +34,7 @@ FAR_PLAIN = 6
 FURTHEST_CONSTANT = 64
 # log2 of a result's scale that is known at compile time, likewise: a size that far out is an estimate of values that
 # cancel.
-FURTHEST_CONSTANT_SCALE = 24
+FURTHEST_CONSTANT_SCALE = 64
 # log2: a constant takes the other term's scale, for free, if its data then stay below this.
 LARGEST_TERM = 3
 # log2: a constant factor stays in narrow data if it is no larger, either way; a power of two never does.

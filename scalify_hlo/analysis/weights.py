@@ -4,8 +4,9 @@ A weight is what is contracted with activations and not computed from them: an a
 past operations which only move or convert it, is one side of a matrix product or the kernel of a convolution, or the
 table that a gather takes rows of by computed indices. Of a product of two arguments, `x @ w`, the one is the weight
 that the other products, or the other arguments of the same tree, show to be one; where nothing shows it, the right one.
-A table is not contracted with another argument, nor an argument by itself where weights come in trees: the nodes of a
-graph are that, and what is sorted by the experts that are chosen for it.
+A table is not contracted with another argument: the nodes of a graph are, and what is sorted by the experts that are
+chosen for it. No argument by itself is a weight where others come in trees: an input that is contracted with a mask, or
+with what a network makes of others, looks like one.
 
 What the program writes to or hands on (a KV cache) is no weight. Weights that are frozen into a program are constants
 that stand in the same places.
@@ -15,7 +16,7 @@ import re
 from collections.abc import Collection
 
 from scalify_hlo.analysis.caches import find_caches_of
-from scalify_hlo.analysis.calls import CallGraph, defining_op, program_order, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, program_order, terminator, walk
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.bindings import ir
@@ -71,18 +72,20 @@ class _Finder:
                 if left is not None and right is not None:
                     both.append((left, right))
                 elif not frozen:  # an argument beside a frozen weight is an input
-                    self.weights |= {each for each in (left, right) if each is not None}
+                    for i, each in enumerate((left, right)):
+                        if each is not None and self._is_weight(each, i, op.operands[1 - i], op.name):
+                            self.weights.add(each)
             elif op.name in _TABLES and _is_tensor(op.operands[0]):
                 origin = origins.of(op.operands[0])
                 table = self._argument(origin)
                 tables |= set() if table is None else {table}
                 self.constants |= dict.fromkeys([origin.root] if _is_frozen(origin.root) else [])
         tables -= {each for pair in both for each in pair}
-        trees = {self._tree(index) for index in self.weights}
-        if not any(_is_leaf(tree) for tree in trees):
-            tables = {each for each in tables if not trees or not _is_leaf(self._tree(each))}
         self.weights |= tables
         self._decide(both)
+        leaves = {index for index in self.weights if _is_leaf(self._tree(index))}
+        if self.weights - leaves:
+            self.weights -= leaves
         self.weights -= {each for each in returned if each is not None}
 
     def _argument(self, origin: Origin) -> int | None:
@@ -92,6 +95,42 @@ class _Finder:
             return None
         index = ir.BlockArgument(root).arg_number
         return index if _is_tensor(root) and index not in self.inputs else None
+
+    # x @ (w s), x @ [w_q, w_k, w_v], x @ (w + a b): what is computed of arguments alone may be the weight as well
+    def _is_weight(self, argument: int, side: int, other: ir.Value, product: str) -> bool:
+        """Whether an argument is what is contracted with activations, not with what is made of weights.
+
+        Layers and tables give activations. Of what is computed of arguments otherwise, trees tell, as of two arguments,
+        or the place: `x @ w`.
+        """
+        behind = self._arguments_behind(other) if product != "stablehlo.convolution" else None
+        if not behind:
+            return True
+        mine, theirs = _is_leaf(self._tree(argument)), all(_is_leaf(self._tree(each)) for each in behind)
+        return theirs if mine != theirs else side == 1
+
+    def _arguments_behind(self, value: ir.Value) -> set[int] | None:
+        """The float tensors that a value is computed of; None for what layers, tables and loops give."""
+        pending, seen, found = [value], set[ir.Value](), set[int]()
+        while pending:
+            current = pending.pop()
+            if current in seen:
+                continue
+            if len(seen) > _FAR:
+                return None
+            seen.add(current)
+            op = defining_op(current)
+            if op is None:
+                origin = ir.BlockArgument(current)
+                if origin.owner != self.body:
+                    return None
+                if _is_tensor(current):
+                    found.add(origin.arg_number)
+            elif op.name in _PRODUCTS or op.name in _TABLES or op.name == "stablehlo.while" or callee_name(op):
+                return None
+            else:
+                pending += op.operands
+        return found
 
     # x @ (q s), q of int8: the weight is what x is multiplied by, though it is no float argument
     def _is_quantised(self, value: ir.Value, may_be_given: bool) -> bool:
