@@ -285,7 +285,7 @@ def cases() -> dict[str, list[Case]]:
         "MOST": [_other_state(_distance(share)) for share in (1.0, 0.25)],
         "FEW_NUMBERS": [_weights_of_terms(count) for count in (16, 17)],
         "FURTHEST_CONSTANT": [case(lambda x: x / a, f8) for a in (1e15, 1e30)],
-        "FURTHEST_CONSTANT_SCALE": [case(lambda x: jnp.exp(x) * a, f8) for a in (1e6, 1e9)],
+        "FURTHEST_CONSTANT_SCALE": [case(lambda x: jnp.exp(x) * a, f8) for a in (1e18, 1e30)],
         "LARGEST_TERM": [case(lambda x: jnp.exp(x) + a, f8) for a in (5, 100)],
         "FACTOR_NARROW": [case(lambda x: x * a, h8) for a in (5, 20)],
         "GUARD": [case(lambda x: x * x + a, f8) for a in (1e-3, 4e-3)],

@@ -28,11 +28,6 @@ _EXPONENTIALS = ("stablehlo.exponential", "stablehlo.power")
 _MOVED = names(Trait.MOVES | Trait.ASSEMBLES)
 # How many values are looked at to find that one is spread.
 _FAR = 64
-# Of one tensor, with a number perhaps.
-_OF_ONE = frozenset(
-    f"stablehlo.{name}"
-    for name in ("abs", "add", "convert", "divide", "maximum", "minimum", "multiply", "negate", "subtract")
-)
 _SUMS = ("stablehlo.add", "stablehlo.subtract")
 _LOGARITHMS = ("stablehlo.log", "stablehlo.log_plus_one")
 
@@ -69,7 +64,7 @@ def _is_exponential_of_given(calls: CallGraph, logarithm: ir.Operation) -> bool:
             if entering is None:
                 return ir.BlockArgument(value).owner.owner.operation.name == "func.func"
             pending.append(entering)
-        elif op.name in _MOVED or op.name in MOVES or op.name in _OF_ONE:
+        elif _hands_on(op):
             numbers = [number_behind(operand, converted=True) for operand in op.operands]
             terms = [x for x, number in zip(op.operands, numbers, strict=True) if number is None]
             if len(terms) > 1:  # x w + b: how large b is decides

@@ -282,7 +282,9 @@ class OperationRetyper:
         operands = self._operands(op)
         for i, held in operands.items():
             op.operands[i] = held.read(WIDE)
-        from_model, wide = any(held.from_model for held in operands.values()), is_linear_algebra(op)
+        from_model = any(held.from_model for held in operands.values())
+        # top_k(-|x - y|^2) of points that are given is f32, as the distances are
+        wide = is_linear_algebra(op) or all(held.natural == WIDE for held in operands.values())
         for result in op.results:
             if tensor_info(result.type).element == WIDE:
                 narrow = from_model and tensor_info(result.type).rank > 0 and not (wide or self._is_kept(op))
