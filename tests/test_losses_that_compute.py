@@ -102,8 +102,36 @@ def selective(rng: np.random.Generator) -> _Program:
     return loss, p, (np.float32(rng.standard_normal((4, 24, 32))), np.float32(rng.standard_normal((4, 24, 16))))
 
 
+def interpolated(rng: np.random.Generator) -> _Program:
+    """Features of the three nearest points, by inverse distances, 10^8 where points coincide."""
+
+    def loss(p: _Tree, x: Any, y: Any, points: Any, places: Any) -> Any:
+        distances = jnp.sum((places[:, None] - points[None]) ** 2, -1)
+        nearest, i = jax.lax.top_k(-distances, 3)
+        near = 1 / (-nearest + 1e-8)
+        near = near / near.sum(1, keepdims=True)
+        return jnp.mean((jnp.einsum("nk,nkd->nd", near, jax.nn.relu(x @ p["w0"])[i]) @ p["w1"] - y) ** 2)
+
+    points = np.float32(rng.standard_normal((32, 3)))
+    places = np.concatenate([points, np.float32(rng.standard_normal((96, 3)))])
+    x, y = np.float32(rng.standard_normal((32, 32))), np.float32(rng.standard_normal((128, 16)))
+    return loss, _weights(rng, (32, 64), (64, 16)), (x, y, points, places)
+
+
+def nanometres(rng: np.random.Generator) -> _Program:
+    """Squares of lengths of 10^-9, in units of 10^-18."""
+
+    def loss(p: _Tree, x: Any, y: Any) -> Any:
+        length = np.float32(1e-9) * jnp.tanh(jnp.tanh(x @ p["w0"]) @ p["w1"])
+        return jnp.mean((length * length[:, ::-1] * np.float32(1e18) - y) ** 2)
+
+    data = np.float32(rng.standard_normal((128, 32))), np.float32(rng.standard_normal((128, 16)))
+    return loss, _weights(rng, (32, 64), (64, 16)), data
+
+
 LAYERS: dict[str, Callable[[np.random.Generator], _Program]] = {
     "truss": truss, "registered": registered, "deviations": deviations, "selective": selective,
+    "interpolated": interpolated, "nanometres": nanometres,
     "cholesky": whitened("cholesky"), "eigh": whitened("eigh"), "solve": whitened("solve"),
 }  # fmt: skip
 

@@ -110,7 +110,7 @@ class _Finder:
         return theirs if mine != theirs else side == 1
 
     def _arguments_behind(self, value: ir.Value) -> set[int] | None:
-        """The float tensors that a value is computed of; None for what layers, tables and loops give."""
+        """The float tensors that a value is computed of; None for what layers, tables, loops and known inputs give."""
         pending, seen, found = [value], set[ir.Value](), set[int]()
         while pending:
             current = pending.pop()
@@ -122,7 +122,7 @@ class _Finder:
             op = defining_op(current)
             if op is None:
                 origin = ir.BlockArgument(current)
-                if origin.owner != self.body:
+                if origin.owner != self.body or origin.arg_number in self.inputs:
                     return None
                 if _is_tensor(current):
                     found.add(origin.arg_number)
