@@ -88,9 +88,30 @@ class ScalesFile:
         return (json.dumps(document, indent=1) + "\n").encode()
 
     def of(self, shapes: Mapping[str, Sequence[int]]) -> "ScalesFile":
-        """The scales of the program whose arguments have these shapes; the first program's where none is it."""
+        """The scales of the program whose arguments have these shapes, else of the first that they fit.
+
+        Sizes may be symbolic, and a matrix transposed. Raises ScalifyError where they fit none.
+        """
         mine = {name: list(shape) for name, shape in shapes.items()}
-        return next((each for each in (self, *self.others) if each.argument_shapes == mine), self)
+        programs = (self, *self.others)
+        found = [each for each in programs if each.argument_shapes == mine] or [
+            each for each in programs if not each._misfits(mine)
+        ]
+        if not found:
+            name = self._misfits(mine)[0]
+            raise ScalifyError(
+                f"these scales are of a program of other shapes: '{name}' is {self.argument_shapes[name]} there and "
+                f"{mine[name]} here: calibrate this program"
+            )
+        return found[0]
+
+    def _misfits(self, shapes: Mapping[str, list[int]]) -> list[str]:
+        """The arguments that have another shape in this program."""
+        return [
+            name
+            for name, mine in self.argument_shapes.items()
+            if name in shapes and not any(_fits(mine, theirs) for theirs in (shapes[name], shapes[name][::-1]))
+        ]
 
     def _entries(self) -> dict[str, Any]:
         return {
@@ -110,6 +131,11 @@ class ScalesFile:
             "result_shapes": self.result_shapes,
             "statistics": {name: dataclasses.asdict(each) for name, each in self.statistics.items()},
         }
+
+
+def _fits(shape: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two shapes are one, as far as sizes are known."""
+    return len(shape) == len(other) and all(a == b or min(a, b) < 0 for a, b in zip(shape, other, strict=True))
 
 
 def read_scales(path: str) -> ScalesFile:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from scalify_hlo.errors import ScalifyError
 from scalify_hlo.io.globs import dotted
 from scalify_hlo.io.scales_file import ScalesFile
 
@@ -10,7 +11,13 @@ def add_program(mine: ScalesFile, earlier: ScalesFile) -> ScalesFile:
     """One file for both: the earlier programs' scales, then mine, which take theirs where they have the same tensors.
 
     A tensor is the same where an argument has the same name and shape, or a result the place in its tree of a cache.
+    Raises ScalifyError for programs of another precision.
     """
+    if earlier.precision != mine.precision:
+        raise ScalifyError(
+            f"the earlier scales are for --precision='{earlier.precision}', these for '{mine.precision}': "
+            "programs that share scales have one precision"
+        )
     programs = [each for each in (earlier, *earlier.others) if each.argument_shapes != mine.argument_shapes]
     for other in programs:
         for name, scale in other.arguments.items():

@@ -1,6 +1,10 @@
 """custom_scale: the function outside the transform, the rule inside, and the way of the rule through modules."""
 
+import functools
+from typing import Any
+
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -168,3 +172,20 @@ def test_without_a_rule_it_is_the_function():
     marked = sc.custom_scale(lambda x: x + 1)
     np.testing.assert_array_equal(marked(X), X + 1)
     np.testing.assert_allclose(np.asarray(sc.scalify(marked)(scaled(X, 4))), X + 1)
+
+
+def _multiplied(factor, x):
+    return factor * x
+
+
+@pytest.mark.parametrize("name", [None, "my rule"])
+def test_any_name_is_one_of_a_rule(name: Any) -> None:
+    """A lambda's is no identifier, and functools.partial has none."""
+    clipped = sc.custom_scale(lambda x: jnp.clip(x, -1, 1), name=name)
+    clipped.defscale(lambda x: sc.as_scaled_array(jnp.clip(x.data * x.scale, -1, 1)))
+    doubled = sc.custom_scale(functools.partial(_multiplied, 2.0), name=name)
+    doubled.defscale(lambda x: sc.ScaledArray(x.data, 2 * x.scale))
+    arrays = np.eye(32, dtype=np.float32), np.full((4, 32), 0.75, np.float32)
+    scaled = sc.scalify(lambda w, x: clipped(doubled(x @ w)), precision="fp8")
+    assert np.allclose(np.asarray(sc.asarray(scaled(*sc.as_scaled_array(arrays)), np.float32)), 1)
+    jax.export.export(jax.jit(clipped))(arrays[0])

@@ -78,3 +78,15 @@ def test_what_the_benchmark_measures() -> None:
     assert record["scalar_operations"] == {"original": 0, "served": 0}
     lines = table({"program": record, "other": {"failed": "why"}}).splitlines()
     assert len(lines) == 3 and lines[0].startswith("program") and "why" in lines[2]
+
+
+def test_scales_of_another_program_are_refused() -> None:
+    """Of the same names, but other shapes; sizes may be symbolic, and a matrix transposed. Or of another precision."""
+    file = ScalesFile(argument_shapes={"w": [32, 64], "x": [8, 32]}, precision="fp8")
+    for fits in ({"w": [32, 64]}, {"w": [64, 32], "x": [-1, 32]}, {"other": [3]}):
+        assert file.of(fits) is file
+    for other in ({"w": [32, 32]}, {"w": [32]}, {"x": [-1, 64]}):
+        with pytest.raises(ScalifyError, match="of a program of other shapes"):
+            file.of(other)
+    with pytest.raises(ScalifyError, match="have one precision"):
+        add_program(ScalesFile(precision="fp16"), file)
