@@ -118,6 +118,20 @@ def interpolated(rng: np.random.Generator) -> _Program:
     return loss, _weights(rng, (32, 64), (64, 16)), (x, y, points, places)
 
 
+def pooled(rng: np.random.Generator) -> _Program:
+    """Means of learnt powers with a guard, of channels some of which are dead in an image."""
+
+    def loss(p: _Tree, x: Any, y: Any) -> Any:
+        h = jax.nn.relu(jax.nn.relu(x @ p["w0"]) @ p["w1"])
+        exponent = 1 + jax.nn.softplus(p["q"])
+        return jnp.mean((jnp.mean(jnp.maximum(h, 1e-6) ** exponent, 1) ** (1 / exponent) @ p["w2"] - y) ** 2)
+
+    x = np.float32(rng.standard_normal((32, 36, 16)))
+    x[0] = 0.3 * x[0, :1] + 0.01 * x[0]
+    p = _weights(rng, (16, 32), (32, 24), (24, 6)) | {"q": np.float32(1.85)}
+    return loss, p, (x, np.float32(rng.standard_normal((32, 6))))
+
+
 def nanometres(rng: np.random.Generator) -> _Program:
     """Squares of lengths of 10^-9, in units of 10^-18."""
 
@@ -131,7 +145,7 @@ def nanometres(rng: np.random.Generator) -> _Program:
 
 LAYERS: dict[str, Callable[[np.random.Generator], _Program]] = {
     "truss": truss, "registered": registered, "deviations": deviations, "selective": selective,
-    "interpolated": interpolated, "nanometres": nanometres,
+    "interpolated": interpolated, "nanometres": nanometres, "pooled": pooled,
     "cholesky": whitened("cholesky"), "eigh": whitened("eigh"), "solve": whitened("solve"),
 }  # fmt: skip
 

@@ -172,6 +172,10 @@ class _Finder:
     # u' = 2 u - u_before + v^2 D u: nothing is faster in 16 bits, and all that is simulated is of what v is
     def multiplies(self) -> bool:
         """Whether a program has any product of floats."""
+        for child in self.body.operations:  # where most programs have one soon
+            op = child.operation
+            if op.name in _PRODUCTS and tensor_info(op.results[0].type).is_float:
+                return True
         for function in self.calls.functions.values():
             for op in walk(function):
                 if op.name in _PRODUCTS and tensor_info(op.results[0].type).is_float:

@@ -279,12 +279,13 @@ class OperationRetyper:
         ):
             where = describe_location(op.location)
             self.errors.append(Diagnostic(f"{op.name} has a body and no rule for its precision", where))
-        operands = self._operands(op)
-        for i, held in operands.items():
+        from_model, narrow = False, False
+        for i, held in self._operands(op).items():
             op.operands[i] = held.read(WIDE)
-        from_model = any(held.from_model for held in operands.values())
+            from_model |= held.from_model
+            narrow |= held.natural != WIDE
         # top_k(-|x - y|^2) of points that are given is f32, as the distances are
-        wide = is_linear_algebra(op) or all(held.natural == WIDE for held in operands.values())
+        wide = not narrow or is_linear_algebra(op)
         for result in op.results:
             if tensor_info(result.type).element == WIDE:
                 narrow = from_model and tensor_info(result.type).rank > 0 and not (wide or self._is_kept(op))

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
-from scalify_hlo.analysis.intervals import before_moves
+from scalify_hlo.analysis.intervals import before_moves, interval
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
@@ -75,7 +75,8 @@ class SizeErrors:
         degree: what enters them is to have no higher power of one error: what comes with the error is measured.
         gradients: of which is to be known whether they are inverse to sizes.
         readers: contractions that read what is computed of these.
-        solved: contractions of which operands are measured that are computed of solutions, factors or eigenvalues.
+        solved: contractions of which operands are measured that are computed of solutions, factors or eigenvalues, or
+        of powers by what is no constant.
         """
         self.measured: list[ir.Value] = []  # operands of `products`, in program order
         self.powers: list[ir.Value] = []  # of which high powers enter them
@@ -231,9 +232,7 @@ class SizeErrors:
         if name in BOUNDED or name.startswith("chlo.erf") or not operands:
             return _NONE
         if name in _MAY_SOLVE and self._solved and is_linear_algebra(op):
-            source = self._new(_NO_WEIGHT)
-            self._solutions.update(source)
-            return _product(self._largest(operands), source)
+            return self._solution(self._largest(operands))
         if name == "stablehlo.clamp" and all(number_behind(op.operands[i], converted=True) is not None for i in (0, 2)):
             return _NONE
         if name in CONTRACTIONS:
@@ -255,10 +254,11 @@ class SizeErrors:
         if name in POWERS:
             return _power(operands[0], POWERS[name])
         if name == "stablehlo.power":
-            exponent = number_behind(op.operands[1], converted=True)
-            if exponent is not None:
-                return _power(operands[0], exponent)
-            return self._new(1.0) if operands[0] or operands[1] else _NONE
+            low, high = interval(op.operands[1])  # that of a gradient is a difference, n - 1
+            if low == high and math.isfinite(low):
+                return _power(operands[0], low)
+            # (10^-6)^q and ((10^-6)^q)^(1/q - 1), of which products are taken: of means of powers, and their gradients
+            return self._solution(self._new(1.0)) if operands[0] or operands[1] else _NONE
         if name == "stablehlo.select":
             return self._largest(operands[1:])
         if name == "stablehlo.reduce" and body_kind(op) == "multiply":
@@ -266,6 +266,14 @@ class SizeErrors:
         if name == "stablehlo.reduce" and operands[0] and _is_of_some_places(op.operands[0]):
             return _product(operands[0], self._new(1.0))
         return operands[0] if name in _FIRST else self._largest(operands)
+
+    def _solution(self, degrees: _Degrees) -> _Degrees:
+        """Degrees with a source of its own, of no weight, which `solved` contractions look for."""
+        if not self._solved:
+            return degrees
+        source = self._new(_NO_WEIGHT)
+        self._solutions.update(source)
+        return _product(degrees, source)
 
     def _largest(self, terms: Sequence[_Degrees]) -> _Degrees:
         """Of a sum: those of the term with most errors, for it is no further from its estimate than the furthest."""
