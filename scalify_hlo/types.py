@@ -27,6 +27,8 @@ FLOAT_RANGE: dict[str, tuple[int, int, int]] = {
     "f6E3M2FN": (4, -2, 2),
     "f4E2M1FN": (2, 0, 1),
 }
+# Integers that are as narrow as their numbers need: quantised weights, pixels.
+NARROW_INTEGERS = frozenset({"i2", "i4", "i8", "ui2", "ui4", "ui8"})
 COMPLEX = {"complex<f32>": "f32", "complex<f64>": "f64"}
 LARGEST_F16 = 65504.0
 # Largest finite value of the types that have no infinity or do not saturate (notes on f8 conversions).

@@ -341,20 +341,20 @@ class _Classifier:
             for operand in product.operands:
                 for readers in (everywhere, inside) if is_inside else (everywhere,):
                     readers.setdefault(operand.value, set()).add(key)
-        heads = {
-            key
-            for key, members in layers.items()
-            if not self._feeds_another(key, members, inside if key in differentiated else everywhere)
-        }
-        if not any(not member.batched for key in heads for member in layers[key]):
-            alone = {key for key, members in layers.items() if not members[0].batched and not members[0].selects}
-            for readers in (everywhere, inside):
-                for value in list(readers):
-                    readers[value] &= alone
-            heads |= {
-                key for key in alone
+
+        def last_of(keys: Iterable[object]) -> set[object]:
+            return {
+                key
+                for key in keys
                 if not self._feeds_another(key, layers[key], inside if key in differentiated else everywhere)
-            }  # fmt: skip
+            }
+
+        heads = last_of(layers)
+        if all(member.batched for key in heads for member in layers[key]):
+            alone = {key for key, members in layers.items() if not members[0].batched and not members[0].selects}
+            for keys in (*everywhere.values(), *inside.values()):
+                keys.intersection_update(alone)
+            heads |= last_of(alone)
         last = self._last(layers, heads, inside)
         for product in self.products:
             layer = product.layer

@@ -127,10 +127,10 @@ def _mean_of_constant(value: ir.Value) -> float | None:
             return None
         *_, value = before_moves(entering)
     constant = constant_behind(value, converted=True)
-    found = None if constant is None else read_dense(constant)
-    if found is None or found.splat is not None or found.moments is None:
-        return None if found is None else found.splat
-    return found.moments.mean
+    if constant is None:
+        return None
+    found = read_dense(constant)
+    return found.splat if found.moments is None else found.moments.mean
 
 
 def _entering(inner: ir.BlockArgument, argument: ir.Value) -> list[ir.Value]:

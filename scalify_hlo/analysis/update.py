@@ -164,18 +164,12 @@ class _Finder:
         pairs = {self.body.arguments[index]: self.results[result] for index, result in region.state.items()}
         returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
         exact = cancelling(self.forms, arguments | returned, body) | averages_to_keep(self.forms, pairs)
-        if region.trains and not region.multiplies:
-            return set(region.parameters) | {i for i in region.moments if self.body.arguments[i] in exact}
-        few = {index for index in region.parameters if is_few(self.body.arguments[index])}
+        few = {i for i in region.parameters if not region.multiplies or is_few(self.body.arguments[i])}
         return {index for index in region.state if self.body.arguments[index] in exact} | few
 
     # u' = 2 u - u_before + v^2 D u: nothing is faster in 16 bits, and all that is simulated is of what v is
     def multiplies(self) -> bool:
         """Whether a program has any product of floats."""
-        for child in self.body.operations:  # where most programs have one soon
-            op = child.operation
-            if op.name in _PRODUCTS and tensor_info(op.results[0].type).is_float:
-                return True
         for function in self.calls.functions.values():
             for op in walk(function):
                 if op.name in _PRODUCTS and tensor_info(op.results[0].type).is_float:

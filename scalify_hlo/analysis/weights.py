@@ -13,7 +13,7 @@ that stand in the same places.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 
 from scalify_hlo.analysis.caches import find_caches_of
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, program_order, terminator, walk
@@ -22,10 +22,8 @@ from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.bindings import ir
 from scalify_hlo.io.globs import dotted
 from scalify_hlo.module.traits import Trait, has
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import NARROW_INTEGERS, tensor_info
 
-# Types of codes that a weight is made of, times scales.
-_QUANTISED = ("i2", "ui2", "i4", "ui4", "i8", "ui8")
 # How many values are looked back at.
 _FAR = 24
 _PRODUCTS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution")
@@ -67,7 +65,7 @@ class _Finder:
                 left, right = (self._argument(side) for side in sides)
                 if op.name == "stablehlo.convolution":
                     left = None
-                elif any(self._is_quantised(operand, i == 1) for i, operand in enumerate(op.operands)):
+                elif any(_is_quantised(operand, may_be_given=i == 1) for i, operand in enumerate(op.operands)):
                     left = right = None  # an argument beside a quantised weight is an input
                 if left is not None and right is not None:
                     both.append((left, right))
@@ -111,49 +109,17 @@ class _Finder:
 
     def _arguments_behind(self, value: ir.Value) -> set[int] | None:
         """The float tensors that a value is computed of; None for what layers, tables, loops and known inputs give."""
-        pending, seen, found = [value], set[ir.Value](), set[int]()
-        while pending:
-            current = pending.pop()
-            if current in seen:
-                continue
-            if len(seen) > _FAR:
+        found = set[int]()
+        for each in _computed_of(value, _is_computed_by_layer):
+            if each is None:
                 return None
-            seen.add(current)
-            op = defining_op(current)
-            if op is None:
-                origin = ir.BlockArgument(current)
-                if origin.owner != self.body or origin.arg_number in self.inputs:
+            if defining_op(each) is None:
+                argument = ir.BlockArgument(each)
+                if argument.owner != self.body or argument.arg_number in self.inputs:
                     return None
-                if _is_tensor(current):
-                    found.add(origin.arg_number)
-            elif op.name in _PRODUCTS or op.name in _TABLES or op.name == "stablehlo.while" or callee_name(op):
-                return None
-            else:
-                pending += op.operands
+                if _is_tensor(each):
+                    found.add(argument.arg_number)
         return found
-
-    # x @ (q s), q of int8: the weight is what x is multiplied by, though it is no float argument
-    def _is_quantised(self, value: ir.Value, may_be_given: bool) -> bool:
-        """Whether a side of a product is integers of few bits, times scales: constants, or (on the right) arguments."""
-        pending, seen, codes = [value], set[ir.Value](), False
-        while pending:
-            current = pending.pop()
-            if current in seen:
-                continue
-            if len(seen) > _FAR:
-                return False
-            seen.add(current)
-            op, info = defining_op(current), tensor_info(current.type)
-            is_code = info.rank > 1 and info.element in _QUANTISED
-            if op is None or op.name == "stablehlo.constant":
-                if op is None and not may_be_given:
-                    return False
-                codes |= is_code
-            elif has(op.name, Trait.ELEMENTWISE) or op.name in MOVES:
-                pending += op.operands
-            else:
-                return False
-        return codes
 
     def _decide(self, both: list[tuple[int, int]]) -> None:
         """Of products of two arguments, which is the weight: the one beside known weights, else the right one."""
@@ -175,6 +141,45 @@ class _Finder:
 
 def _is_leaf(tree: str) -> bool:
     return "#" in tree
+
+
+def _computed_of(value: ir.Value, ends: Callable[[ir.Operation], bool]) -> Iterator[ir.Value | None]:
+    """A value and those that it is computed of; None in the place of what operations give where looking back `ends`,
+    and after too many."""
+    pending, seen = [value], set[ir.Value]()
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        op = defining_op(current)
+        if len(seen) > _FAR or (op is not None and ends(op)):
+            yield None
+            return
+        seen.add(current)
+        yield current
+        pending += op.operands if op is not None else ()
+
+
+def _is_computed_by_layer(op: ir.Operation) -> bool:
+    return op.name in (*_PRODUCTS, *_TABLES, "stablehlo.while") or callee_name(op) is not None
+
+
+def _is_no_arithmetic(op: ir.Operation) -> bool:
+    return not (op.name == "stablehlo.constant" or has(op.name, Trait.ELEMENTWISE) or op.name in MOVES)
+
+
+# x @ (q s), q of int8: the weight is what x is multiplied by, though it is no float argument
+def _is_quantised(value: ir.Value, *, may_be_given: bool) -> bool:
+    """Whether a side of a product is integers of few bits, times scales: constants, or arguments if these may be."""
+    codes = False
+    for each in _computed_of(value, _is_no_arithmetic):
+        if each is None:
+            return False
+        op, info = defining_op(each), tensor_info(each.type)
+        if op is None and not may_be_given:
+            return False
+        codes |= (op is None or not len(op.operands)) and info.rank > 1 and info.element in NARROW_INTEGERS
+    return codes
 
 
 def _is_frozen(value: ir.Value) -> bool:

@@ -21,9 +21,9 @@ from scalify_hlo.size.estimate import UNKNOWN as UNSIZED
 from scalify_hlo.size.estimate import size_of
 from scalify_hlo.size.laws.functions import mask
 from scalify_hlo.size.masks import is_term, share_of
-from scalify_hlo.size.moments import FILLED, Moments, of_constant, of_integers
+from scalify_hlo.size.moments import Moments, of_constant, of_integers
 from scalify_hlo.size.view import View
-from scalify_hlo.types import tensor_info
+from scalify_hlo.types import NARROW_INTEGERS, tensor_info
 
 # Operations that rearrange or repeat elements: a splat stays the same splat.
 _MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE)
@@ -124,7 +124,7 @@ class FactFinder:
                 if info.carries_scale:
                     return UNKNOWN
                 # int8 x int8 -> int32: sums of products of numbers of up to 127
-                if info.element in FILLED:
+                if info.element in NARROW_INTEGERS:
                     facts = PlainFacts(moments=of_integers(info.element))
             sizes.append(mask(share_of(operand)) if info.element == "i1" else of_facts(facts))
         view = View(op, op.name, sizes, Algebra(), {}, {}, 0.0)

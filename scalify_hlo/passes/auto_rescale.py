@@ -123,12 +123,13 @@ class AutoRescale(Pass):
             raise ScalifyError(f"unknown statistic '{self.statistic}'; known are l2, max")
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             unshare(module)
-            found = self._find(module)
+            calls = CallGraph(module)
+            found = self._find(module, calls)
             gradients = [place for place in self.places if place not in OF_VALUES]
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
                 remarks.append(Diagnostic(nothing, "", "remark"))
-            known, partitioned, calls = self._known(module, len(found)), is_partitioned(module), CallGraph(module)
+            known, partitioned = self._known(module, len(found)), is_partitioned(module)
             for i, (value, place) in enumerate(found.items()):
                 name, element = f"{RESCALE}{i}", self._element(value, place)
                 statistic = "max" if place in _BY_LARGEST else self.statistic
@@ -137,13 +138,11 @@ class AutoRescale(Pass):
                 statistic = "any" if statistic == "l2" and place not in _OF_KNOWN_SIZE else statistic
                 own = {ANY_SIZE: ir.UnitAttr.get()} if place in _OF_ANY_SIZE else {}
                 block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-                repeated = _is_repeated(block, calls)
-                factor, scale = _rescale(
-                    module, value, statistic, element, known.get(name),
-                    below=below, sampled=sampled, apart=partitioned, attributes=own, repeated=repeated,
+                measured = _rescale(
+                    module, value, statistic, element, known.get(name), below=below, sampled=sampled,
+                    apart=partitioned, attributes=own, repeated=_is_repeated(block, calls),
                 )  # fmt: skip
                 if self.numbered:
-                    measured = scale if repeated else factor
                     measured.owner.attributes[MEASURED] = ir.StringAttr.get(name)
                 op = defining_op(value)
                 where = describe_location(op.location) if op is not None else ""
@@ -180,10 +179,10 @@ class AutoRescale(Pass):
         own = tensor_info(value.type).element
         return self.compute if self.compute and place != "gradients" and own == "f32" else own
 
-    def _find(self, module: ir.Module) -> dict[ir.Value, str]:
+    def _find(self, module: ir.Module, calls: CallGraph) -> dict[ir.Value, str]:
         """The values to rescale, each with its place."""
         found: dict[ir.Value, str] = {}
-        products, calls = matrix_products(module), CallGraph(module)
+        products = matrix_products(module)
         main = symbol_name(public_function(module))
         # Of what may all be state there are no differences to look for.
         tensors = _more_than_returned(calls.body(main)) if "differences" in self.places else []
@@ -358,11 +357,11 @@ def measured_factors(module: ir.Module) -> dict[str, ir.Value]:
 def _rescale(
     module: ir.Module, value: ir.Value, statistic: str, element: str, known: float | None, *,
     below: float, sampled: bool, apart: bool, attributes: dict[str, ir.Attribute], repeated: bool,
-) -> tuple[ir.Value, ir.Value]:  # fmt: skip
-    """Give all readers of `value` the same value with a scale that fits its data; what the scale is multiplied by, and
-    the new scale.
+) -> ir.Value:  # fmt: skip
+    """Give all readers of `value` the same value with a scale that fits its data; what the scale is multiplied by, or
+    of what is `repeated` in a loop, which may carry the scale, the new scale.
 
-    known: that factor, measured before; of what is `repeated` in a loop, which may carry the scale, the scale itself.
+    known: what that was when it was measured before.
     below: log2 by which a root mean square is to be below 1. sampled: the statistic of a large value is that of some
     rows; what does not fit it in f16 is the largest number. apart: by a reduction for each statistic.
     attributes: of the marker that sets the scale.
@@ -389,7 +388,7 @@ def _rescale(
         (result,) = marker(module, "scalify.set_scaling", [value, rescaled], [value.type], **own)
     for reader, i in readers:
         reader.operands[i] = result
-    return factor, rescaled
+    return rescaled if repeated else factor
 
 
 # s' = 8 s in each iteration is no scale of data that are as large in all of them

@@ -261,8 +261,8 @@ class FP8Dots(Pass):
         """Replaces the operands; returns the formats, for the report."""
         elements = self._elements(product)
         lhs, rhs = (
-            quantiser.quantised(operand.value, element)
-            for operand, element in zip(product.operands, elements, strict=True)
+            quantiser.quantised(operand, element)  # as it is by now: with factors, if a product gives it
+            for operand, element in zip(list(product.op.operands), elements, strict=True)
         )
         product.op.operands[0], product.op.operands[1] = lhs.value, rhs.value
         quantiser.rescale(product.op, (lhs, rhs))

@@ -43,13 +43,11 @@ class Quantiser:
         self._factors = factors or {}
         self._done: dict[tuple[ir.Value, str], Quantised] = {}
         self._bounds = emit.LeadingNumbers()
-        # Results of products <-> what they are with their operands' factors, which is what readers take since.
-        self._scaled: dict[ir.Value, ir.Value] = {}
+        # What readers of a product take since its operands have factors -> the product's result, by which it is known.
         self._unscaled: dict[ir.Value, ir.Value] = {}
 
     def quantised(self, value: ir.Value, element: str) -> Quantised:
         """`value` clamped to the finite range of `element` and converted to it."""
-        value = self._scaled.get(value, value)
         key = (value, element)
         if key not in self._done:
             op = defining_op(value)
@@ -67,7 +65,7 @@ class Quantiser:
         result = op.results[0]
         scaled = _rescaled(op, operands)
         if scaled is not None:
-            self._scaled[result], self._unscaled[scaled] = scaled, result
+            self._unscaled[scaled] = result
 
     def _converted(self, value: ir.Value, element: str) -> Quantised:
         ip, location = after(value)

@@ -183,12 +183,7 @@ def _count(value: ir.Value, bound: float) -> ir.Value:
     ip = ir.InsertionPoint.at_block_begin(block) if op is None else ir.InsertionPoint.after(op)
     with ip, ir.Location.unknown() if op is None else op.location:
         size = emit.op("abs", value.type, value)
-        info = tensor_info(value.type)
-        if info.is_static:
-            most = emit.splat(value.type, bound)
-        else:
-            most = emit.broadcast(emit.splat(emit.tensor_type((), info.element), bound), value)
-        fits = emit.compare(size, most, "LE")  # false for NaN
+        fits = emit.compare(size, emit.filled(value, bound), "LE")  # false for NaN
         i32 = ir.RankedTensorType.get(ir.RankedTensorType(value.type).shape, ir.IntegerType.get_signless(32))
         beyond = emit.op("convert", i32, emit.op("not", fits.type, fits))
         return emit.op("reshape", emit.tensor_type((1,), "i32"), _sum(beyond))

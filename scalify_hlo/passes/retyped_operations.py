@@ -279,13 +279,13 @@ class OperationRetyper:
         ):
             where = describe_location(op.location)
             self.errors.append(Diagnostic(f"{op.name} has a body and no rule for its precision", where))
-        from_model, narrow = False, False
+        from_model, wide = False, True
         for i, held in self._operands(op).items():
             op.operands[i] = held.read(WIDE)
             from_model |= held.from_model
-            narrow |= held.natural != WIDE
+            wide &= held.natural == WIDE
         # top_k(-|x - y|^2) of points that are given is f32, as the distances are
-        wide = not narrow or is_linear_algebra(op)
+        wide |= is_linear_algebra(op)
         for result in op.results:
             if tensor_info(result.type).element == WIDE:
                 narrow = from_model and tensor_info(result.type).rank > 0 and not (wide or self._is_kept(op))

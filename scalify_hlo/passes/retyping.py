@@ -213,7 +213,6 @@ class Retyper(OperationRetyper):
             self.keep.update(simulated)
             self.integrated.update(integrated)
             self.keep.update(carried_in_f32(self.calls, op, self.asking))
-        unrounded = {i for i in same if self.policy.compute != WIDE and self._is_read_by_kept(body.arguments[i])}
         extremes = becomes_extreme(self.calls, op, self.held)
         statistics = collects_statistics(self.calls, op, self.exact.quotients)
         constant = (i for i in same if op.operands[i] in self.held and not self.held[op.operands[i]].from_model)
@@ -222,10 +221,7 @@ class Retyper(OperationRetyper):
         operands = {
             i: dataclasses.replace(held, extreme=extremes[i], versions={}) for i, held in self._operands(op).items()
         }
-        carried = {
-            i: tensor_info(held.raw.type).element if i in unrounded else self._carried_type(op, i, held)
-            for i, held in operands.items()
-        }
+        carried = {i: self._carried_type(op, i, held) for i, held in operands.items()}
         if self.policy.compute != WIDE:
             # What is stacked of what is simulated, for products to read, is in 16 bits.
             own = {i for i in operands if extremes[i] or body.arguments[i] in self.keep}
@@ -292,7 +288,8 @@ class Retyper(OperationRetyper):
         if info.rank == 0 or held.extreme or (held.constant is None and not held.from_model and last == carried):
             return WIDE
         if last == carried:
-            return held.natural
+            unrounded = self.policy.compute != WIDE and self._is_read_by_kept(carried)
+            return tensor_info(held.raw.type).element if unrounded else held.natural
         adds = last.owner.operation if isinstance(last, ir.OpResult) else None
         reader = only_reader(carried)
         if adds is not None and adds.name == "stablehlo.add" and reader is not None and reader == adds:

@@ -131,13 +131,17 @@ class StoreWeights(Pass):
             remarks.append(Diagnostic(message, "", "remark"))
 
 
+def _is_fp8(op: ir.Operation) -> bool:
+    return any(tensor_info(each.type).element.startswith("f8") for each in op.operands)
+
+
 # softmax(x R) chooses experts: 64 x 8 numbers of R, rounded, made six times the error of all experts' weights
 def few_left(
     module: ir.Module,
     weights: list[int],
     least: int,
     share: float,
-    is_narrow: Callable[[ir.Operation], bool] | None = None,
+    is_narrow: Callable[[ir.Operation], bool] = _is_fp8,
 ) -> set[int]:
     """Those of the weights that stay: of fewer elements than `least` that no FP8 product reads; of products that are
     kept, smallest first, as long as they are a small share of all elements.
@@ -152,7 +156,7 @@ def few_left(
     for function in calls.functions.values():
         for op in walk(function):
             if is_product(op) or op.name in _TABLES:
-                narrow = is_narrow(op) if is_narrow is not None else _is_fp8(op)
+                narrow = is_narrow(op)
                 readers = others if narrow or op.name in _TABLES else kept if KEPT in op.attributes else wide
                 readers.update(origins.of(_before_rounding(operand)).root for operand in op.operands)
     sizes = {i: tensor_info(body.arguments[i].type).size for i in weights}
@@ -164,10 +168,6 @@ def few_left(
             found.add(i)
             left -= sizes[i]
     return found
-
-
-def _is_fp8(op: ir.Operation) -> bool:
-    return any(tensor_info(each.type).element.startswith("f8") for each in op.operands)
 
 
 def _before_rounding(value: ir.Value) -> ir.Value:

@@ -138,8 +138,6 @@ UNIT = Moments()
 UNKNOWN = Moments(unknown=True)
 # Integer types that are as narrow as their numbers need.
 _BITS = {"i2": 2, "i4": 4, "i8": 8}
-# Integers that fill their type.
-FILLED = frozenset({*_BITS, *(f"u{name}" for name in _BITS)})
 
 
 def of_constant(value: float) -> Moments:
