@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Literal
 
+from scalify_hlo.errors import ScalifyError
 from scalify_hlo.io.choices import check_choices
 
 Rounding = Literal["down", "nearest", "up", "none"]
@@ -68,3 +69,5 @@ class ScalifyOptions:
 
     def __post_init__(self) -> None:
         check_choices(self)
+        if not self.slack >= 0.0:
+            raise ScalifyError(f"slack={self.slack}: expected a number of at least 0")

@@ -1,12 +1,17 @@
 """What precision a training step is computed and stored in."""
 
 import dataclasses
-from typing import Literal
+from typing import Literal, get_args
 
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.types import FLOAT_RANGE
 
 Preset = Literal["f32", "bf16", "fp16", "fp16-state", "fp8", "fp8-fp16-state", "mxfp8", "nvfp4"]
+# Where `scalify-auto-rescale` measures gradients and values.
+Place = Literal[
+    "branches", "scores", "logits", "gradients",
+    "products", "joined", "numbers", "differences", "exponentials",
+]  # fmt: skip
 
 # Types that a value may be stored or computed in, under the names people use.
 _TYPES = {
@@ -24,6 +29,13 @@ TYPED = (
     "compute", "parameters", "gradients", "moments", "accumulation", "reductions", "gathers", "update",
 )  # fmt: skip
 _OPTIONAL = ("reductions", "gathers")
+
+
+def check_places(places: tuple[str, ...]) -> None:
+    """Raise ScalifyError for a place where nothing is rescaled."""
+    unknown = sorted(set(places) - set(get_args(Place)))
+    if unknown:
+        raise ScalifyError(f"unknown place '{unknown[0]}'; known are {', '.join(get_args(Place))}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +96,7 @@ class PrecisionPolicy:
             if name != "gradients" and element not in _WIDE_ENOUGH:
                 raise ScalifyError(f"{name} cannot be {element}; it can be {', '.join(_WIDE_ENOUGH)}")
             object.__setattr__(self, name, element)
+        check_places(self.rescaling)
         if self.state_rescale not in ("auto", "off", "every-step") and self._period is None:
             raise ScalifyError(
                 f"state-rescale cannot be '{self.state_rescale}'; it can be auto, off, every-step or a number of steps"

@@ -1,11 +1,12 @@
 """What the command lines share: flags from a dataclass of options, and errors of one line each."""
 
 import collections
+import contextlib
 import dataclasses
 import importlib.metadata
 import sys
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Literal, NoReturn, TypeVar, cast
 
 import click
@@ -201,7 +202,9 @@ def flags_of(options: type[Any], parameter: str) -> Callable[[Command], Command]
     def decorate(function: Command) -> Command:
         def call(**values: Any) -> Any:
             given = {name: values.pop(name) for name in field_types(options)}
-            return function(**values, **{parameter: options(**given)})
+            with usage_errors():
+                made = options(**given)
+            return function(**values, **{parameter: made})
 
         call.__name__, call.__module__, call.__doc__ = function.__name__, function.__module__, function.__doc__
         call.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
@@ -219,12 +222,19 @@ def _presets(_context: click.Context, _parameter: click.Parameter, start: str) -
 def _known_precision(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     from scalify_hlo.passes.precision_pipeline import parse_precision
 
-    try:
+    with usage_errors():
         if value is not None:
             parse_precision(value)
+    return value
+
+
+@contextlib.contextmanager
+def usage_errors() -> Generator[None]:
+    """A ScalifyError of what the user gave on the command line ends the command as click's own errors do."""
+    try:
+        yield
     except ScalifyError as error:
         raise click.BadParameter("; ".join(each.message for each in error.diagnostics)) from None
-    return value
 
 
 def precision_option(function: Command) -> Command:

@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 
 from scalify_hlo.io.files import STANDARD_STREAM, write_output
 from scalify_hlo.io.opt_driver import OptDriver, OptSettings
-from scalify_hlo.io.serialization import Format
+from scalify_hlo.io.serialization import Format, artifact_version
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes import PASSES, Scalify, Sizes
 from scalify_hlo.passes.pipeline import Instrumentation, Pipeline, parse_pipeline
@@ -24,6 +24,7 @@ from .command_line import (
     read_program,
     report,
     summarised,
+    usage_errors,
     version_text,
     with_weight_names,
 )
@@ -139,6 +140,9 @@ def main(
         text = ",".join(flags) if flags else pass_pipeline or _DEFAULT_PIPELINE
         pipeline = parse_pipeline(text, [scalify], "pass flags" if flags else "--pass-pipeline")
     instrumentation.check()
+    if settings.target:
+        with usage_errors():
+            artifact_version(settings.target)
     if print_sizes:
         pipeline = Pipeline((Sizes(table=True), *pipeline.elements))
     program = read_program(input_path)

@@ -6,6 +6,7 @@
 - exported: a serialised `jax.export.Exported`, a portable artifact with JAX's calling convention around it.
 """
 
+import codecs
 import contextlib
 import dataclasses
 import io
@@ -62,6 +63,7 @@ class Program:
 
 def recognise(data: bytes, name: str) -> Program:
     """Tell the form of a file by its content. Raises ScalifyError when it is none of the four."""
+    data = data.removeprefix(codecs.BOM_UTF8)  # of text that Windows programs have written
     for start, what in _NEIGHBOURS.items():
         if data.startswith(start):
             raise _unreadable(name, f"this is {what}")
@@ -275,7 +277,7 @@ def to_artifact(module: ir.Module, target: str = "current") -> tuple[bytes, list
 
     Raises ScalifyError for a version that cannot be written, and for operations newer than the version.
     """
-    version = _artifact_version(target)
+    version = artifact_version(target)
     context = module.context
     with context, collect_diagnostics(context) as strict_errors:
         try:
@@ -294,7 +296,8 @@ def to_artifact(module: ir.Module, target: str = "current") -> tuple[bytes, list
     return data, [Diagnostic(message, strict_errors[0].location, severity="warning")]
 
 
-def _artifact_version(target: str) -> str:
+def artifact_version(target: str) -> str:
+    """The StableHLO version that `to_artifact` calls so. Raises ScalifyError where this jaxlib does not write it."""
     oldest, newest = stablehlo.get_minimum_version(), stablehlo.get_current_version()
     four_weeks = stablehlo.StablehloCompatibilityRequirement.WEEK_4
     names = {

@@ -11,7 +11,7 @@ import collections
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, loops_around, terminator, walk
@@ -39,15 +39,11 @@ from scalify_hlo.passes.held_values import after
 from scalify_hlo.passes.markers import magnitude, marker, power_of_two
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.samples import sample_of_rows
+from scalify_hlo.precision import check_places
 from scalify_hlo.size.factors import ANY_SIZE, Factors
 from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
-Place = Literal[
-    "branches", "scores", "logits", "gradients",
-    "products", "joined", "numbers", "differences", "exponentials",
-]  # fmt: skip
-_PLACES = get_args(Place)
 # Of the program's values, not of gradients.
 OF_VALUES = ("products", "joined", "numbers", "differences", "exponentials")
 # Places of which the largest magnitude is measured, whatever the statistic.
@@ -116,9 +112,7 @@ class AutoRescale(Pass):
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
         """Inserts the rescaling in place and tells where. Raises ScalifyError for an unknown place or statistic."""
-        unknown = sorted(set(self.places) - set(_PLACES))
-        if unknown:
-            raise ScalifyError(f"unknown place '{unknown[0]}'; known are {', '.join(_PLACES)}")
+        check_places(self.places)
         if self.statistic not in ("l2", "max"):
             raise ScalifyError(f"unknown statistic '{self.statistic}'; known are l2, max")
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):

@@ -110,6 +110,11 @@ FLAGS = [
     (["--on-unsupported=ignore"], "Invalid value for '--on-unsupported'"),
     (["--scaled-types=f16,f33"], "invalid value 'f33' for --scaled-types: expected 'f64', 'f32'"),
     (["--slack=much"], "'much' is not a valid float"),
+    (["--slack=nan"], "slack=nan: expected a number of at least 0"),
+    (["--slack=-5"], "expected a number of at least 0"),
+    (["--target=abc"], "'abc' is no StableHLO version"),
+    (["--target=9.9.9"], "cannot be written by this jaxlib"),
+    (["--precision=fp8 rescaling=everywhere"], "unknown place 'everywhere'; known are branches"),
     (["--emit=png"], "Invalid value for '--emit'"),
     (["--no-such-flag"], "No such option"),
     (["--args=9"], "argument index 9 is out of range"),
@@ -250,6 +255,7 @@ def test_a_command_inside_a_program_that_uses_mlir_is_isolated_too(opt: Run):
 PREAMBLES = {
     "a divider": "/" * 80 + "\n",
     "carriage returns": "// licence text\r\n" * 200,
+    "byte order mark": "\ufeff// text\n",
     "trailing spaces": "// licence text \n" * 200,
     "blank lines": " \t\n\n" * 200 + "//\n",
 }
