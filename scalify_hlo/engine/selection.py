@@ -34,6 +34,13 @@ TRANSPOSED = "scalify.transposed"
 _INDICES = re.compile(r"(\d+)(?:-(\d+))?")
 
 
+def result_name(attributes: Mapping[str, ir.Attribute], index: int) -> str:
+    """`jax.result_info` of a result, else `result<i>`."""
+    info = attributes.get("jax.result_info")
+    text = ir.StringAttr(info).value if info is not None else ""
+    return text or f"result{index}"
+
+
 def argument_names(function: ir.Operation) -> list[str]:
     """Names of the arguments, as JAX records them in locations or as a pass has written them into an attribute.
 

@@ -3,8 +3,9 @@
 A scale that is built in is right for inputs like those that it was chosen on. On others FP8 operands saturate, and
 arguments that are stored in f16 overflow. Both places are known when the scales are pinned: where a value is clamped to
 the range of an FP8 type and converted, and where an argument of the caller's becomes narrower. There the values are
-counted that are beyond the range of the type. On a GPU a count is one more reduction of a tensor that is in registers
-anyway; whoever does not ask for a guard pays nothing.
+counted that are beyond the range of the type. What is computed in between may leave the range of f16 as well, which
+nobody counts where it happens: of each result it is counted how many values are no finite numbers. On a GPU a count is
+one more reduction of a tensor that is in registers anyway; whoever does not ask for a guard pays nothing.
 
 The result is a tensor<n x i32>, one number for each tensor, over all iterations of the loops that it is in. NaN counts.
 """
@@ -15,7 +16,7 @@ import math
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import NAME, argument_names
+from scalify_hlo.engine.selection import NAME, argument_names, attributes_of, result_name
 from scalify_hlo.errors import describe_location
 from scalify_hlo.module.function_types import replace_terminator, retype
 from scalify_hlo.passes import emission as emit
@@ -39,8 +40,8 @@ def add_guard(module: ir.Module, main: ir.Operation) -> list[str]:
     body = main.regions[0].blocks[0]
     guard = _Guard(NameStacks(CallGraph(module)))
     arguments = guard.arguments(body, argument_names(main))
-    counts = [*arguments, *guard.block(body)]
     last = terminator(body)
+    counts = [*arguments, *guard.block(body), *guard.results(main, last)]
     with ir.InsertionPoint(last), last.location:
         vector = (
             emit.concatenate([count.value for count in counts])
@@ -77,6 +78,17 @@ class _Guard:
             if narrowed is not None:
                 source, element = narrowed
                 found.append(_Count(f"argument {name}", _count(source, _largest(element))))
+        return found
+
+    def results(self, main: ir.Operation, last: ir.Operation) -> list[_Count]:
+        """Counts of values of the results that are infinite or NaN; FP8 types, which caches have, saturate."""
+        found: list[_Count] = []
+        for i, (value, own) in enumerate(
+            zip(last.operands, attributes_of(main, "res_attrs", len(last.operands)), strict=True)
+        ):
+            element = tensor_info(value.type).element
+            if element in FLOAT_RANGE and element not in LARGEST:
+                found.append(_Count(f"result {result_name(own, i)}", _count(value, _largest(element))))
         return found
 
     def block(self, block: ir.Block) -> list[_Count]:

@@ -22,7 +22,15 @@ import numpy as np
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import NAME, ROLE, argument_names, argument_shapes, attributes_of, role_of
+from scalify_hlo.engine.selection import (
+    NAME,
+    ROLE,
+    argument_names,
+    argument_shapes,
+    attributes_of,
+    result_name,
+    role_of,
+)
 from scalify_hlo.engine.signature import move_aliases, public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array
@@ -276,13 +284,6 @@ def _result(data: ir.Value, scale: ir.Value, pinned: Array | None) -> ir.Value:
     wide = emit.convert(data, "f32")
     factor = emit.broadcast(emit.convert(scale, "f32"), wide)
     return emit.convert(emit.op("multiply", wide.type, wide, factor), tensor_info(data.type).element)
-
-
-def result_name(attributes: Mapping[str, ir.Attribute], index: int) -> str:
-    """`jax.result_info` of a result, else `result<i>`."""
-    info = attributes.get("jax.result_info")
-    text = ir.StringAttr(info).value if info is not None else ""
-    return text or f"result{index}"
 
 
 def _result_names(attributes: list[dict[str, ir.Attribute]]) -> list[str]:

@@ -18,7 +18,7 @@ from scalify_hlo.analysis.products import MatrixProduct
 from scalify_hlo.analysis.update import find_update, trains
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.marks import ScaledTensor, mark_tensors
-from scalify_hlo.engine.selection import argument_names, argument_shapes, attributes_of
+from scalify_hlo.engine.selection import argument_names, argument_shapes, attributes_of, result_name
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
@@ -42,7 +42,6 @@ from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fp8_dots import FP8Dots
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.instrument import Instrument
-from scalify_hlo.passes.pin_scales import result_name
 from scalify_hlo.passes.precision_pipeline import Precision, passes_around_scalify, without_weights
 from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.passes.store_weights import StoreWeights, few_left

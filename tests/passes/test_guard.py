@@ -50,17 +50,17 @@ def test_values_out_of_range_are_counted_by_tensor(tmp_path: pathlib.Path) -> No
     precision_pipeline("fp8", pin_scales=scales(tmp_path), guard=True).run(guarded, [])
     names = guarded_tensors(guarded)
     assert guarded_tensors(plain) is None and names is not None and names[0] == "argument x"
-    assert [name.split(" ")[0] for name in names[1:]] == ["lhs", "lhs"]
+    assert [name.split(" ")[0] for name in names[1:]] == ["lhs", "lhs", "result"]
     assert len(entry_signature(guarded).results) == 2
     run = xla.compile(guarded)
     result, counts = run([*data().values(), X])
-    assert counts.dtype == np.int32 and counts.shape == (3,) and not counts.any()
+    assert counts.dtype == np.int32 and counts.shape == (4,) and not counts.any()
     assert np.array_equal(result, xla.compile(plain)([*data().values(), X])[0])
     # Beyond E4M3's 448, and some of them beyond f16's 65504 as well.
     large = X * 2.0**10
     large[0, :3] = 2.0**17
-    _, (argument, first, loop) = run([*data().values(), large])
-    assert argument == 3 and first == np.sum(np.abs(large) > 448)
+    _, (argument, first, loop, lost) = run([*data().values(), large])
+    assert lost == 0 and argument == 3 and first == np.sum(np.abs(large) > 448)
     h, inside = large.clip(-448, 448) @ W["a"], 0
     for _ in range(3):
         inside += np.sum(np.abs(h) > 440)
@@ -68,11 +68,27 @@ def test_values_out_of_range_are_counted_by_tensor(tmp_path: pathlib.Path) -> No
     assert 0 < loop <= inside
     # NaN is beyond any range.
     _, counts = run([*data().values(), np.full_like(X, np.nan)])
-    assert (counts[:2] == X.size).all() and counts[2] == 3 * X.size
+    assert (counts[[0, 1, 3]] == X.size).all() and counts[2] == 3 * X.size
 
 
 def test_an_exported_returns_the_counts_beside_its_results(tmp_path: pathlib.Path) -> None:
     pinned = pin_exported(exported(), scales(tmp_path), precision="fp8", guard=True)
     loaded = jax.export.deserialize(pinned.serialize())
     result, counts = loaded.call(data(), X)
-    assert result.shape == (8, 16) and counts.shape == (3,) and not np.any(counts)
+    assert result.shape == (8, 16) and counts.shape == (4,) and not np.any(counts)
+
+
+def test_results_that_are_no_numbers_are_counted(tmp_path: pathlib.Path) -> None:
+    """What is computed between arguments and FP8 operands left f16, and no argument did."""
+
+    def attention(w: dict[str, Any], x: jax.Array) -> jax.Array:
+        state = jnp.cumsum(jnp.square(x @ w["a"]) * jnp.square(x @ w["b"]), axis=0)
+        return state / jnp.sum(state, -1, keepdims=True) @ w["c"]
+
+    original = jax.export.export(jax.jit(attention))(W, X)
+    loaded = pin_exported(original, scales(tmp_path), precision="fp16", guard=True)
+    weights = {name: (w * 4).astype(np.float16) for name, w in W.items()}
+    for size in (1.0, 1000.0):
+        result, counts = jax.jit(loaded.call)(weights, X * size)
+        assert counts[-1] == np.sum(~np.isfinite(result)) and not counts[:-1].any()
+        assert (counts[-1] > 0) == (size > 1)
