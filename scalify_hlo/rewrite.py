@@ -34,6 +34,7 @@ from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
 from scalify_hlo.module.chlo_composites import to_composites, to_operations
 from scalify_hlo.module.clips import write_as_clamps
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.manual import settle_constants
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.state import find_pairs, mark_state, unmark_state
@@ -98,6 +99,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         table = FunctionTable(module, options, narrow=survey.narrow)
         if not any(selection.scaled) and not table.contains_marker(function):
             return
+        settle_constants(survey.regions)
         write_as_products(survey.squares)
         unroll_single_iterations(survey.once)
         has_composites = to_operations(survey.chlo_functions)

@@ -80,8 +80,10 @@ class CallGraph:
     def __init__(self, module: ir.Module):
         self.functions: dict[str, ir.Operation] = {}
         self.public: list[str] = []
+        self.has_meshes = False  # without one no code is per device
         for child in module.body.operations:
             op = child.operation
+            self.has_meshes = self.has_meshes or op.name == "sdy.mesh"
             if op.name != "func.func" or not len(op.regions[0].blocks):
                 continue
             name = symbol_name(op)

@@ -2,7 +2,7 @@
 
 `jit(step)/jvp()/dot_general` is a forward operation of a differentiated function and
 `jit(step)/transpose(jvp())/dot_general` a backward one. Inside a private function names are relative to the
-call, and what `jax.checkpoint` recomputes during the backward pass has `rematted_computation` in its name.
+call, in per-device code (`shard_map`) to the region, and what `jax.checkpoint` recomputes during the backward pass has `rematted_computation` in its name.
 Of nested derivatives the outermost stands first.
 """
 
@@ -11,6 +11,7 @@ import re
 
 from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.manual import MANUAL, parent
 
 _RECOMPUTED = "rematted_computation"
 _DERIVATIVE = re.compile(r"\b(?:transpose|jvp)\(")
@@ -52,20 +53,26 @@ class NameStacks:
     def __init__(self, calls: CallGraph):
         self._calls = calls
         self._prefixes: dict[str, str] = {}
+        self._is_flat = not calls.sites and not calls.has_meshes
         self._directions: dict[str, Direction] = {}  # of full names: operations of one layer share theirs
 
     def full_name(self, op: ir.Operation) -> str:
         """Name stack from the outermost function, by way of the first call where a function has several."""
-        if not self._calls.sites:
+        if self._is_flat:
             return own_name(op)
         function = self._calls.enclosing_function(op)
-        prefix = self._prefix(function) if function is not None else ""
         name = own_name(op)
+        region = self._region_around(op) if self._calls.has_meshes else None
+        while region is not None:
+            outer = own_name(region)
+            name = f"{outer}/{name}" if outer and name else outer or name
+            region = self._region_around(region)
+        prefix = self._prefix(function) if function is not None else ""
         return f"{prefix}/{name}" if prefix and name else prefix or name
 
     def direction(self, op: ir.Operation) -> Direction:
         """Forward or backward side of differentiation; see the module's docstring."""
-        name = self.full_name(op) if self._calls.sites else own_name(op)
+        name = own_name(op) if self._is_flat else self.full_name(op)
         found = self._directions.get(name)
         if found is None:
             found = self._directions[name] = direction_of(name)
@@ -78,6 +85,13 @@ class NameStacks:
         """
         name = self.full_name(op)
         return name.startswith("jit(") and "/jit(main)" not in name
+
+    def _region_around(self, op: ir.Operation) -> ir.Operation | None:
+        """The per-device code that an operation is in, within its function."""
+        above = parent(op)
+        while above is not None and above.name not in (MANUAL, "func.func"):
+            above = parent(above)
+        return above if above is not None and above.name == MANUAL else None
 
     def _prefix(self, function: str) -> str:
         if function not in self._prefixes:

@@ -148,6 +148,8 @@ class _Finder:
         results = [self.results[result] for result in region.state.values()]
         region.gradients = self._collect(results, region.values, arguments)
         region.multiplied = self._behind_products(region)
+        if not region.state and self.trains_by_name:  # new state of which the step gives a part, or in another place
+            self._collect([_before_cut(value) for value in self.results if _is_tensor(value)], region.values, set())
         if region.state:  # a step size that is told by products of gradients, for the next step
             numbers = [value for value in self.results if _is_scalar(value)]
             self._collect(numbers, region.values, arguments | set(region.gradients))
@@ -282,11 +284,13 @@ class _Finder:
                     pending.append(user.results[use.operand_number])
                 elif user.name in ("stablehlo.while", MANUAL):
                     pending += [region.blocks[0].arguments[use.operand_number] for region in user.regions]
+                elif user.name == "stablehlo.reshape" and self._is_outside(user):
+                    pending.append(user.results[0])
                 elif user.name.endswith("return") or any(result in region for result in user.results):
                     continue
                 elif not self._is_outside(user):
                     return True
-                elif user.name in ELEMENTWISE or user.name == "stablehlo.reshape":
+                elif user.name in ELEMENTWISE:
                     pending.append(user.results[0])
                 elif user.name in (*_PRODUCTS, "stablehlo.reduce") and not tensor_info(user.results[0].type).rank:
                     continue
@@ -440,6 +444,8 @@ class _Finder:
             shape = tensor_info(value.type).shape
             return [v for v in floats if not same_shape or tensor_info(v.type).shape == shape]
         if same_shape:
+            if op.name in _SHAPE_ONLY and _without_ones(op.operands[0]) == _without_ones(value):
+                return floats  # a device's part of what has a dimension for the devices
             return [] if op.name == "stablehlo.broadcast_in_dim" else None
         return floats if op.name in _SHAPE_ONLY else None
 
@@ -486,6 +492,17 @@ def _is_scalar(value: ir.Value) -> bool:
 def _is_number(op: ir.Operation) -> bool:
     """Whether an operation is the product of two tensors that is a number."""
     return op.name in _PRODUCTS and not tensor_info(op.results[0].type).rank
+
+
+def _before_cut(value: ir.Value) -> ir.Value:
+    """What a value is a slice of, or is itself."""
+    while (op := defining_op(value)) is not None and op.name in ("stablehlo.slice", "stablehlo.reshape"):
+        value = op.operands[0]
+    return value
+
+
+def _without_ones(value: ir.Value) -> list[int]:
+    return [size for size in tensor_info(value.type).shape if size != 1]
 
 
 def _before_marker(value: ir.Value) -> ir.Value:

@@ -24,7 +24,7 @@ class Survey:
 
     narrow: some value is of a type of less range than f32.
     scatters: there is a scatter.
-    several_devices: there is per-device code, or an operation between devices.
+    several_devices: there is per-device code, or an operation between devices. regions: per-device code.
     squares: operations that the normal form has not (see scalify_hlo.engine.normal_form).
     minima: there is a minimum, which may be half of a clip.
     loops: there is a loop. once: loops that the normal form has not.
@@ -36,6 +36,7 @@ class Survey:
     several_devices: bool = False
     minima: bool = False
     loops: bool = False
+    regions: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     once: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     squares: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
     chlo_functions: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
@@ -67,6 +68,8 @@ class Survey:
                 self.loops = True
         elif name in _BETWEEN_DEVICES:
             self.several_devices = True
+            if name == MANUAL:
+                self.regions.append(op)
         elif name == COMPOSITE and is_chlo_function(op):
             self.chlo_functions.append(op)
             return

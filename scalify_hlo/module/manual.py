@@ -6,11 +6,13 @@ that are called from such a region, and carry `scalify.replica_groups` meanwhile
 
 import itertools
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from scalify_hlo.bindings import ir, sdy, stablehlo
+from scalify_hlo.module.constants import CONSTANT, constant_behind, dense_value
 from scalify_hlo.module.identity import symbol_name
 
 MANUAL = "sdy.manual_computation"
@@ -200,3 +202,28 @@ def _inline(op: ir.Operation) -> None:
     for result, value in zip(op.results, last.operands, strict=True):
         result.replace_all_uses_with(value)
     op.erase()
+
+
+def settle_constants(regions: Iterable[ir.Operation]) -> None:
+    """Write constants that enter or leave per-device code as constants on the other side too.
+
+    A loss that is a `shard_map` is differentiated into two regions; what the first hands to the second, such as the
+    number that a mean divides by, has a value for each device.
+    """
+    for op in regions:
+        body = op.regions[0].blocks[0]
+        last = body.operations[len(body.operations) - 1]
+        for given, inside in zip(op.operands, body.arguments, strict=True):
+            _settle(given, inside, ir.InsertionPoint.at_block_begin(body))
+        for given, outside in zip(last.operands, op.results, strict=True):
+            _settle(given, outside, ir.InsertionPoint.after(op))
+
+
+def _settle(given: ir.Value, taken: ir.Value, place: ir.InsertionPoint) -> None:
+    constant = constant_behind(given)
+    dense = None if constant is None else dense_value(constant)
+    if dense is None or not dense.is_splat or not any(True for _ in taken.uses):
+        return
+    value = ir.DenseElementsAttr.get_splat(taken.type, dense.get_splat_value())
+    settled = ir.Operation.create(CONSTANT, [taken.type], [], {"value": value}, loc=constant.location, ip=place)
+    taken.replace_all_uses_with(settled.results[0])
