@@ -10,6 +10,10 @@ those of a[1:] - a[:-1], of a - mean(a), or of -(b - a) where b is a moved. So a
 
 Nor does it follow how large such a tensor is when its columns are multiplied by a number each, for they are in units of
 their own: by how much they are out of proportion is what the numbers are chosen by.
+
+# select(|a| < 9000, a, 0): what stands for a missing number, -9999 or 1e20, tells the size of a, not of the rest
+
+And of what a condition on what the program is given chooses of it, or of what is computed of it element by element.
 """
 
 from collections.abc import Iterable
@@ -24,6 +28,7 @@ from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
 _COMPUTES = names(Trait.ELEMENTWISE | Trait.MOVES | Trait.ASSEMBLES, without=Trait.COLLECTIVE | Trait.BODY)
+_CHOOSES = ("stablehlo.select", "stablehlo.multiply")
 _TERMWISE = ("stablehlo.add", "stablehlo.subtract", "stablehlo.multiply")
 # A tensor, and what the coefficients of its elements add up to.
 _Part = tuple[ir.Value, float]
@@ -44,6 +49,8 @@ class _Finder:
         self.found: list[ir.Value] = []
         self._number = number
         self._parts: dict[ir.Value, _Part] = {value: (value, 1.0) for value in given}
+        self._conditions: set[ir.Value] = set()  # on what is given alone, numbers 0 and 1 among them
+        self._mixed = set(self._parts)  # what is computed of it element by element, perhaps of weights too
         self._columns = {value for value in self._parts if tensor_info(value.type).rank > 1}  # and sums with rows
 
     def hand_on(self, values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
@@ -51,14 +58,25 @@ class _Finder:
         for value, place in zip(values, places, strict=True):
             if value in self._parts:
                 self._parts[place] = self._parts[value]
-            if value in self._columns:
-                self._columns.add(place)
+            for known in (self._columns, self._conditions, self._mixed):
+                if value in known:
+                    known.add(place)
 
     def look_at(self, op: ir.Operation) -> None:
         """Learn what one operation's result is."""
-        if len(op.results) != 1 or not tensor_info(op.results[0].type).is_float:
+        if len(op.results) != 1:
             return
         result = op.results[0]
+        if self._is_condition(op):
+            self._conditions.add(result)
+        if not tensor_info(result.type).is_float:
+            return
+        if op.name in _COMPUTES and not self._mixed.isdisjoint(op.operands):
+            self._mixed.add(result)
+        if self._is_chosen(op):
+            self.found.append(result)
+            self._parts[result] = (result, 1.0)
+            return
         if op.name in _TERMWISE and self._is_by_columns(op):
             self._columns.add(result)
             if op.name == "stablehlo.multiply":
@@ -76,6 +94,26 @@ class _Finder:
             floats = [value for value in op.operands if tensor_info(value.type).is_float]
             if any(value in self._parts for value in floats) and all(self._is_given(value) for value in floats):
                 self._parts[result] = (result, 1.0)
+
+    def _is_condition(self, op: ir.Operation) -> bool:
+        """Whether an operation compares what is given with numbers or itself, or is of such comparisons alone."""
+        if op.name == "stablehlo.compare":
+            return any(value in self._parts for value in op.operands) and all(map(self._is_given, op.operands))
+        if op.name == "stablehlo.is_finite":
+            return op.operands[0] in self._parts
+        if tensor_info(op.results[0].type).is_float and op.name != "stablehlo.convert" and op.name not in MOVES:
+            return False
+        return op.name in _COMPUTES and all(value in self._conditions for value in op.operands)
+
+    def _is_chosen(self, op: ir.Operation) -> bool:
+        """Whether a condition on what is given chooses elements of it, or of what is computed of it."""
+        info = tensor_info(op.results[0].type)
+        if op.name not in _CHOOSES or not info.is_static or info.size == 1:
+            return False
+        floats = [value for value in op.operands if tensor_info(value.type).is_float]
+        return not self._conditions.isdisjoint(op.operands) and any(
+            value in self._mixed and value not in self._conditions for value in floats
+        )
 
     def _is_by_columns(self, op: ir.Operation) -> bool:
         """Whether columns of a tensor that is given meet a number each."""

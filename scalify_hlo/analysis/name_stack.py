@@ -2,8 +2,8 @@
 
 `jit(step)/jvp()/dot_general` is a forward operation of a differentiated function and
 `jit(step)/transpose(jvp())/dot_general` a backward one. Inside a private function names are relative to the
-call, in per-device code (`shard_map`) to the region, and what `jax.checkpoint` recomputes during the backward pass has `rematted_computation` in its name.
-Of nested derivatives the outermost stands first.
+call, in per-device code (`shard_map`) to the region, and what `jax.checkpoint` recomputes during the backward pass
+has `rematted_computation` in its name. Of nested derivatives the outermost stands first.
 """
 
 import enum

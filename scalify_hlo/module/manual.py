@@ -222,7 +222,7 @@ def settle_constants(regions: Iterable[ir.Operation]) -> None:
 def _settle(given: ir.Value, taken: ir.Value, place: ir.InsertionPoint) -> None:
     constant = constant_behind(given)
     dense = None if constant is None else dense_value(constant)
-    if dense is None or not dense.is_splat or not any(True for _ in taken.uses):
+    if constant is None or dense is None or not dense.is_splat or not any(True for _ in taken.uses):
         return
     value = ir.DenseElementsAttr.get_splat(taken.type, dense.get_splat_value())
     settled = ir.Operation.create(CONSTANT, [taken.type], [], {"value": value}, loc=constant.location, ip=place)

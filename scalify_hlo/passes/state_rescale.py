@@ -82,7 +82,7 @@ class StateRescale(Pass):
             for argument, result in update.state.items():
                 kind = "parameters" if argument in update.parameters else "moments"
                 info = tensor_info(last.operands[result].type)
-                if kind not in self.kinds or not info.is_static or not info.size:
+                if kind not in self.kinds or not info.is_static or info.is_empty:
                     continue
                 if kind == "moments":
                     last.operands[result] = _rebased(module, last.operands[result], -budget.MOMENTS_BELOW, due)

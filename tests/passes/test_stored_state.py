@@ -225,3 +225,21 @@ def test_few_numbers_move_in_f16_presets(size: int) -> None:
     moved = np.asarray(scaled[0], np.float64) - 12
     error = np.linalg.norm(moved - (expected[0] - 12)) / np.linalg.norm(expected[0] - 12)
     assert error < 1e-3 if size == 4 else error > 0.1
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp8-fp16-state"])
+def test_state_without_elements_is_not_measured(precision: Any) -> None:
+    """No adapters, no experts: a parameter of shape [0, 32] is trained like any other."""
+
+    def step(parameters: Any, x: Any) -> Any:
+        def loss(p: Any) -> Any:
+            return jnp.mean(jnp.tanh(x @ p["a"]) ** 2) + jnp.sum(x @ p["none"].T)
+
+        value, gradients = jax.value_and_grad(loss)(parameters)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, parameters, gradients), value
+
+    parameters = {"a": np.full((32, 64), 0.125, np.float32), "none": np.zeros((0, 32), np.float32)}
+    x = np.ones((16, 32), np.float32)
+    new, value = sc.scalify(step, precision=precision)(*sc.as_scaled_array((parameters, x)))
+    assert new["none"].shape == (0, 32)
+    assert abs(float(value) - float(jax.jit(step)(parameters, x)[1])) < 0.01
