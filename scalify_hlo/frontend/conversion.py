@@ -100,8 +100,8 @@ _split_on_device = jax.jit(_split, static_argnums=(1, 2))
 def asarray(tree: Any, dtype: Any = None) -> Any:
     """Every ScaledArray of a tree multiplied out, every other array leaf as an array; converted to `dtype` if given.
 
-    Random keys are what they were, and so are the integers and booleans in a container where `dtype` is a type of
-    floats: the counters of a training state. The product is formed in at least f32 before it is converted, see
+    Random keys and what is neither an array nor a number are what they were, and so are the integers and booleans in a
+    container where `dtype` is a type of floats: the counters of a training state. The product is formed in at least f32 before it is converted, see
     `ScaledArray.to_array`.
     """
     is_state = not jax.tree_util.all_leaves([tree], is_leaf=is_scaled)
@@ -115,6 +115,8 @@ def _as_array(value: Any, dtype: Any, floats: bool) -> Any:
     if isinstance(value, ScaledArray):
         return value.to_array(dtype)
     if not isinstance(value, (jax.Array, np.ndarray)):
+        if not isinstance(value, (int, float, complex, np.generic)):
+            return value
         value = np.asarray(value)
     kept = dtype is None or jnp.issubdtype(value.dtype, jax.dtypes.extended)
     return value if kept or (floats and not jnp.issubdtype(value.dtype, np.inexact)) else value.astype(dtype)

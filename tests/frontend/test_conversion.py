@@ -133,6 +133,14 @@ def test_asarray_of_a_tree():
     assert plain["x"].dtype == plain["y"].dtype == np.float32
 
 
+@pytest.mark.parametrize("dtype", [None, np.float32])
+def test_asarray_leaves_what_is_no_number_what_it_is(dtype: type | None):
+    """The activation function among the leaves of an equinox module, which is called afterwards."""
+    tree = {"w": sc.as_scaled_array(np.ones(2, np.float32)), "activation": jnp.tanh, "name": "layer", "depth": 3}
+    back = sc.asarray(tree, dtype)
+    assert back["activation"] is jnp.tanh and back["name"] == "layer" and int(back["depth"]) == 3
+
+
 def test_asarray_leaves_counters_what_they_are():
     state = {"count": np.int32(3), "done": np.array([True]), "steps": 7, "w": sc.scaled_array(np.float16([1, 2]), 2.0)}
     plain = sc.asarray(state, np.float32)
