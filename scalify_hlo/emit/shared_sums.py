@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.stamps import FOR, FORM, put_stamps, stamps_of
+from scalify_hlo.module.carriers import SHARDING
 from scalify_hlo.module.identity import identity
 
 _TERMINATORS = frozenset({"func.return", "stablehlo.return"})
@@ -64,6 +65,9 @@ def _share(sum_: ir.Operation, quotient: ir.Operation) -> None:
         ]
         shared = ir.Operation.create(sum_.name, [type_], terms)
         put_stamps(shared, {name: stamp for name, stamp in stamps_of(sum_).items() if name != FORM})
+        for op in (sum_, quotient):
+            if SHARDING in op.attributes:
+                shared.attributes[SHARDING] = op.attributes[SHARDING]
         data = shared.results[0]
         # What is written to memory anyhow is read again, not computed again.
         value = ir.Operation.create("stablehlo.multiply", [type_], [data, divisor]).results[0] if others else None
