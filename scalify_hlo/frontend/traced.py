@@ -114,9 +114,9 @@ def _type_of(x: Any) -> Any:
 
 
 def _wide(x: Any) -> Any:
-    """The shape of an array with f32 for a narrower float; any other array itself."""
+    """The type of an array with f32 for a narrower float, over devices as that is; any other array itself."""
     narrow = is_float(x) and x.dtype.itemsize < 4
-    return jax.ShapeDtypeStruct(np.shape(x), np.float32) if narrow else x
+    return jax.typeof(x).update(dtype=np.dtype(np.float32), weak_type=False) if narrow else x
 
 
 def _without_dead(jaxpr: Any) -> Any:
