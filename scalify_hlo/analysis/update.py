@@ -51,6 +51,7 @@ class UpdateRegion:
     statistics: the state that is computed of itself and of what the step is given alone.
     returned_statistics: what a step returns and reads itself that is computed of no weights, numbers among it.
     learns_numbers: whether floats of rank 0 are state.
+    is_named: whether names tell the backward pass.
     """
 
     values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
@@ -66,6 +67,7 @@ class UpdateRegion:
     statistics: set[int] = dataclasses.field(default_factory=set[int])
     returned_statistics: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
     learns_numbers: bool = False
+    is_named: bool = False
 
     @property
     def learnt(self) -> set[int]:
@@ -143,7 +145,7 @@ class _Finder:
 
     def region(self) -> UpdateRegion:
         region = UpdateRegion(state=self.state)
-        region.learns_numbers = self._numbers
+        region.learns_numbers, region.is_named = self._numbers, self.trains_by_name
         arguments = {self.body.arguments[index] for index in region.state}
         results = [self.results[result] for result in region.state.values()]
         region.gradients = self._collect(results, region.values, arguments)

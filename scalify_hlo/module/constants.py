@@ -133,7 +133,7 @@ def _read_complex(constant: ir.Operation, info: TensorInfo) -> Constant:
     if info.size > _LARGEST_READ:
         return Constant(is_read=False)
     text = constant.get_asm(large_elements_limit=info.size)
-    found = re.search(r"dense<(.*)> : ", text)
+    found = re.search(r"dense<(.*?)> : ", text)
     if found is None:
         return Constant(is_read=False)
     if found[1].startswith('"0x'):

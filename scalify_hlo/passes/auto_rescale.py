@@ -17,6 +17,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, loops_around, terminator, walk
 from scalify_hlo.analysis.few_exponentials import contracted_exponentials, few_exponentials, unbounded_exponentials
 from scalify_hlo.analysis.given_differences import given_differences
+from scalify_hlo.analysis.given_values import given_values
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
@@ -49,7 +50,7 @@ OF_VALUES = ("products", "joined", "numbers", "differences", "exponentials")
 # Places of which the largest magnitude is measured, whatever the statistic.
 _BY_LARGEST = ("powers", "numbers")
 # What is measured to unit size: what enters a product of values may be multiplied by itself, and room by that too.
-_TO_UNIT_SIZE = ("products", "columns", "statistics", "differences", "exponentials")
+_TO_UNIT_SIZE = ("products", "columns", "statistics", "differences", "inputs", "exponentials")
 # Places of gradients whose sizes are roughly known. What is measured elsewhere may be of any size that f32 has.
 _OF_KNOWN_SIZE = ("branches", "scores", "logits", "gradients")
 # Places of gradients that may be of any size: what they are computed of, and is as uncertain, stays in f32.
@@ -69,6 +70,7 @@ _DESCRIPTIONS = {
     "statistics": "running statistic of what the program is given",
     "numbers": "exponential of a few numbers that tensors are multiplied by",
     "differences": "difference of elements of a tensor that the program is given",
+    "inputs": "computed of what the program is given, of any size, where other values meet it",
     "exponentials": "exponential of any size, of which a product reads",
     "powers": "value of which high powers enter products",
     "products": "operand of a product, whose size is a product of more estimates than f16 bears",
@@ -249,8 +251,15 @@ class AutoRescale(Pass):
         given = [a for a in tensors if ir.BlockArgument(a).arg_number not in update.learnt]
         if given and update.tells_inputs:
             number = FactFinder(calls.called, numbers_only=True).number
-            for value in given_differences(calls, main, [*given, *update.returned_statistics], number):
+            differences = given_differences(calls, main, [*given, *update.returned_statistics], number)
+            for value in differences:
                 found.setdefault(value, "differences")
+            if update.is_named:
+                inputs = given_values(calls, main, given, differences, number)
+                found |= {value: "inputs" for value in inputs.met if value not in found}
+                for value in heads if "products" in self.places else ():
+                    if inputs.weigh(value):
+                        found.setdefault(value, "factors")
         return {value: place for value, place in found.items() if tensor_info(value.type).is_static}
 
 
