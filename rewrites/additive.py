@@ -15,7 +15,7 @@ from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.sizing import Operand
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, Scale, floor
-from scalify_hlo.size.moments import UNIT, Moments
+from scalify_hlo.size.moments import UNIT, Moments, of_constant
 from scalify_hlo.size.state import StateSum, new_states
 from scalify_hlo.types import tensor_info
 
@@ -40,7 +40,7 @@ def add(r: OpRewrite) -> None:
         scale = None if number is None else constant_operand(r, i, 1 - i, number)
         if scale is not None:
             r.because("constant")
-            return finish_combined(r, scale, r.scaled(1 - i).moments)
+            return finish_combined(r, scale, _beside_number(r, i, number, scale))
     if r.op.results[0] in r.rewriter.range_reductions:
         r.because("range")
         bring_together(r, (0, 1), (x, y), ONE)
@@ -404,6 +404,17 @@ def constant_operand(r: OpRewrite, index: int, position: int, number: float) -> 
     least = math.floor((math.log2(number) - other.scale.exponent) / degree) - budget.BELOW_EPSILON
     floored = r.emit.floored(root, least, in_place=not r.rewriter.narrow)
     return (floored**degree).shifted(other.scale.exponent)
+
+
+# 1 + 0.1 x: as large as the number, and products of such are; 1 - x of an x as large is as large as x
+def _beside_number(r: OpRewrite, index: int, number: float, scale: Scale) -> Moments:
+    """Moments of the sum of a number, operand `index`, and a tensor that keeps its scale."""
+    other = r.scaled(1 - index).moments
+    if not scale.is_constant or abs(number) < 2 * other.rms * 2.0**scale.exponent:
+        return other
+    constant = of_constant(number * 2.0**-scale.exponent)
+    terms = (constant, other) if index == 0 else (other, constant)
+    return terms[0].plus(terms[1], -1 if r.name == "stablehlo.subtract" else 1)
 
 
 # rem(s x, s y) = s rem(x, y); |rem(x, y)| <= |x| and |y|

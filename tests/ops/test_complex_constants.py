@@ -89,3 +89,20 @@ def test_the_size_of_complex_numbers_is_that_of_their_magnitudes(element: str) -
 def test_complex_zeros_fit_any_scale() -> None:
     zeros = read("dense<[(0.0, 0.0), (0.0, 0.0)]>", "tensor<2xcomplex<f32>>")
     assert zeros == Constant(0.0) or (zeros.is_read and zeros.moments is None)
+
+
+def test_a_step_with_many_complex_numbers() -> None:
+    """Of a constant that is printed in generic form the text goes on behind its type."""
+    generator = np.random.default_rng(0)
+    kernel = np.complex64(1j * generator.standard_normal((3, 4, 4, 4)))
+    y = np.float32(generator.standard_normal(kernel.shape))
+
+    def step(p: Any, y: Any) -> Any:
+        value, g = jax.value_and_grad(lambda p: jnp.mean((jnp.real(jnp.fft.ifft(kernel * jnp.fft.fft(p))) - y) ** 2))(p)
+        return p - 0.1 * g, value
+
+    p = np.ones(kernel.shape, np.float32)
+    new, value = scalify_hlo.scalify(step, precision="fp16")(*scalify_hlo.as_scaled_array((p, y)))
+    wanted, expected = jax.jit(step)(p, y)
+    assert abs(float(value) - float(expected)) < 1e-3
+    np.testing.assert_allclose(np.asarray(new), wanted, atol=1e-3)
