@@ -7,13 +7,13 @@ gradient. State that the forward pass reads as well are the parameters, the rest
 Names help where there are any: an operation of the forward or backward pass (`jvp`) is never in the region.
 """
 
-import dataclasses
 import functools
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import has_backward_products
+from scalify_hlo.analysis.update_region import UpdateRegion
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.module.carriers import carried_by, carries
@@ -31,53 +31,8 @@ ELEMENTWISE = names(
     Trait.ELEMENTWISE, without=Trait.PREDICATE | Trait.BITWISE | Trait.BOUND_TO_TYPE | Trait.COMPLEX | Trait.BODY
 )
 _SHAPE_ONLY = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
+_MOVES = names(Trait.MOVES | Trait.ASSEMBLES, without=Trait.COLLECTIVE)
 _PRODUCTS = names(Trait.CONTRACTS)
-
-
-@dataclasses.dataclass
-class UpdateRegion:
-    """What an optimiser computes, in a module whose private functions are called once each.
-
-    values: results of the region's operations, and region arguments that carry them through loops.
-    state: index of a public function's argument -> index of the result that is its new value.
-    parameters, moments: the two kinds of state, by argument index.
-    gradients: what flows into the region from the backward pass, tensors of rank 1 and more.
-    multiplied: of the backward pass what enters as a factor of a product alone, as of R G with a root R of a statistic.
-    trains: whether the module has a backward pass at all.
-    multiplies: whether it has products of matrices that narrow types make faster.
-    weights: of a module that has none, the arguments that are contracted with activations.
-    exact: the state that a narrow type would spoil: differences of it cancel, or what it averages would be lost in it;
-    and parameters of a program without any product of matrices, which gains nothing by it.
-    statistics: the state that is computed of itself and of what the step is given alone.
-    returned_statistics: what a step returns and reads itself that is computed of no weights, numbers among it.
-    learns_numbers: whether floats of rank 0 are state.
-    is_named: whether names tell the backward pass.
-    """
-
-    values: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
-    state: dict[int, int] = dataclasses.field(default_factory=dict[int, int])
-    parameters: set[int] = dataclasses.field(default_factory=set[int])
-    moments: set[int] = dataclasses.field(default_factory=set[int])
-    gradients: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
-    multiplied: set[ir.Value] = dataclasses.field(default_factory=set[ir.Value])
-    trains: bool = True
-    weights: set[int] = dataclasses.field(default_factory=set[int])
-    exact: set[int] = dataclasses.field(default_factory=set[int])
-    multiplies: bool = True
-    statistics: set[int] = dataclasses.field(default_factory=set[int])
-    returned_statistics: list[ir.Value] = dataclasses.field(default_factory=list[ir.Value])
-    learns_numbers: bool = False
-    is_named: bool = False
-
-    @property
-    def learnt(self) -> set[int]:
-        """The arguments that are weights or state, but for statistics of inputs."""
-        return (self.parameters | self.moments | self.weights | self.state.keys()) - self.statistics
-
-    @property
-    def tells_inputs(self) -> bool:
-        """Whether the arguments that are not learnt are inputs: of a step without state they may be weights."""
-        return self.trains and (bool(self.state) or self.learns_numbers)
 
 
 def find_update(module: ir.Module, main: str, *, exact: bool = False, statistics: bool = False) -> UpdateRegion:
@@ -150,8 +105,8 @@ class _Finder:
         results = [self.results[result] for result in region.state.values()]
         region.gradients = self._collect(results, region.values, arguments)
         region.multiplied = self._behind_products(region)
-        if not region.state and self.trains_by_name:  # new state of which the step gives a part, or in another place
-            self._collect([_before_cut(value) for value in self.results if _is_tensor(value)], region.values, set())
+        if self.trains_by_name:
+            self._collect_moved(region)
         if region.state:  # a step size that is told by products of gradients, for the next step
             numbers = [value for value in self.results if _is_scalar(value)]
             self._collect(numbers, region.values, arguments | set(region.gradients))
@@ -394,6 +349,22 @@ class _Finder:
         entering = [value for value in [*boundary, *sums] if value not in arguments]
         return [value for value in entering if _is_tensor(value) and defining_op(value) is not None]
 
+    # unravel(ravel(p) - r ravel(g)): the optimiser's, though no result is an update of an argument element by element
+    def _collect_moved(self, region: UpdateRegion) -> None:
+        """Adds what results that are no state are computed of outside of the model, elementwise or moved and joined."""
+        updated = set(region.state.values())
+        pending = [value for i, value in enumerate(self.results) if i not in updated and _is_tensor(value)]
+        while pending:
+            value = pending.pop()
+            if value in region.values:
+                continue
+            sources, op = self._sources(value, same_shape=False), defining_op(value)
+            if sources is None and op is not None and op.name in _MOVES and self._is_outside(op):
+                sources = [operand for operand in op.operands if tensor_info(operand.type).is_float]
+            if sources is not None:
+                region.values.add(value)
+                pending += sources
+
     def _is_computed_from(self, value: ir.Value, known: set[ir.Value]) -> bool:
         """Whether a tensor is an elementwise function of one of `known`."""
         pending, seen = [value], set[ir.Value]()
@@ -449,7 +420,8 @@ class _Finder:
             if op.name in _SHAPE_ONLY and _without_ones(op.operands[0]) == _without_ones(value):
                 return floats  # a device's part of what has a dimension for the devices
             return [] if op.name == "stablehlo.broadcast_in_dim" else None
-        return floats if op.name in _SHAPE_ONLY else None
+        moved = op.name == "stablehlo.transpose" and self.trains_by_name  # else it may be the backward pass's last
+        return floats if moved or op.name in _SHAPE_ONLY else None
 
     def _sources_of_argument(self, value: ir.Value) -> list[ir.Value] | None:
         argument = ir.BlockArgument(value)
@@ -494,13 +466,6 @@ def _is_scalar(value: ir.Value) -> bool:
 def _is_number(op: ir.Operation) -> bool:
     """Whether an operation is the product of two tensors that is a number."""
     return op.name in _PRODUCTS and not tensor_info(op.results[0].type).rank
-
-
-def _before_cut(value: ir.Value) -> ir.Value:
-    """What a value is a slice of, or is itself."""
-    while (op := defining_op(value)) is not None and op.name in ("stablehlo.slice", "stablehlo.reshape"):
-        value = op.operands[0]
-    return value
 
 
 def _without_ones(value: ir.Value) -> list[int]:

@@ -22,7 +22,8 @@ from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
 from scalify_hlo.analysis.unlike_columns import unlike_columns
-from scalify_hlo.analysis.update import UpdateRegion, find_update
+from scalify_hlo.analysis.update import find_update
+from scalify_hlo.analysis.update_region import UpdateRegion
 from scalify_hlo.analysis.value_graph import ValueGraph
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder

@@ -10,7 +10,8 @@ from typing import ClassVar
 from scalify_hlo.analysis.asked_precision import products_in_f32
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import NameStacks
-from scalify_hlo.analysis.update import UpdateRegion, find_update
+from scalify_hlo.analysis.update import find_update
+from scalify_hlo.analysis.update_region import UpdateRegion
 from scalify_hlo.analysis.weights import find_weights
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import LIFTED, STORABLE, STORED, argument_names, attributes_of, is_rewritten
