@@ -38,7 +38,7 @@ def add(r: OpRewrite) -> None:
     for i in (0, 1):
         number = r.splat(i) if r.inputs[i] is None else None
         scale = None if number is None else constant_operand(r, i, 1 - i, number)
-        if scale is not None:
+        if number is not None and scale is not None:
             r.because("constant")
             return finish_combined(r, scale, _beside_number(r, i, number, scale))
     if r.op.results[0] in r.rewriter.range_reductions:

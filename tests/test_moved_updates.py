@@ -51,7 +51,7 @@ def test_updates_are_not_rounded(step: Callable[[Any], Any], precision: Any) -> 
 
 
 def per_example(p: Any) -> Any:
-    """As for private training: the batch is a constant, and the mean of the gradients is no part of the backward pass."""
+    """As for private training: the batch is a constant, the mean of the gradients no part of the backward pass."""
     gradients = jax.vmap(jax.grad(loss), (None, 0, 0))(p, X[:, None], Y[:, None])
     return jax.tree.map(lambda w, g: w - RATE * g.mean(0), p, gradients)
 

@@ -161,3 +161,21 @@ def test_state_may_outgrow_its_size_within_one_call(rule: str, precision: str, n
         state, loss = called(state, *sc.as_scaled_array((x, y)))
         expected, want = wanted(expected, x, y)
         np.testing.assert_allclose(np.asarray(loss), want, rtol=2e-2, atol=2e-2 * float(np.mean(want)))
+
+
+@pytest.mark.parametrize("form", ["between", "outer"])
+def test_weights_between_those_before_and_behind_a_loop_of_steps(form: str) -> None:
+    """Reptile, and the outer step of federated averaging: the search for what is averaged ends at the loop's result."""
+
+    def gradient(w: Any, x: Any) -> Any:
+        return jax.grad(lambda w: jnp.mean((jnp.tanh(x @ w) - 0.5) ** 2))(w)
+
+    def step(w: Any, x: Any) -> Any:
+        inner = jax.lax.fori_loop(0, 4, lambda _, v: v - 0.1 * gradient(v, x), w)
+        return w + 0.5 * (inner - w) if form == "between" else w - 1.0 * (w - inner)
+
+    rng = np.random.default_rng(0)
+    w, x = (np.float32(rng.standard_normal(shape) / 4) for shape in ((16, 16), (8, 16)))
+    found = sc.scalify(step, precision="fp16")(*sc.as_scaled_array((w, x)))
+    wanted = np.float64(jax.jit(step)(w, x)) - w
+    assert np.linalg.norm(np.float64(np.asarray(found)) - w - wanted) < 0.01 * np.linalg.norm(wanted)

@@ -330,7 +330,7 @@ def _averaged(forms: AffineForms, term: ir.Value, state: ir.Value, forgets: floa
     factor, value = 1.0, term
     while (terms := forms.terms(value)) is not None:
         rest = [each for each in terms if set(forms.of(each[1])) != {state}]
-        if len(rest) != 1 or rest[0][0].number is None:
+        if len(rest) != 1 or rest[0][0].number is None or rest[0][1] == value:  # a loop's result is once itself
             break
         factor, value = factor * rest[0][0].number, rest[0][1]
     if forgets <= 0 or abs(factor - forgets) > budget.ADDS_UP_RELATIVE * forgets or state in forms.of(value):
