@@ -15,6 +15,9 @@ from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 _CHOOSING = frozenset({"stablehlo.select", "stablehlo.constant", "func.return"}) | MOVES
+_LIKE_EXPONENTIALS = frozenset({"stablehlo.exponential_minus_one", "chlo.sinh", "chlo.cosh"})
+# Exponents further from 0 than this make an exponential that 1 is no estimate of: e^4 is 2^6.
+_FAR = 4.0
 # Operations that are looked back at from a bound.
 _STEPS = 12
 
@@ -37,6 +40,22 @@ class Exponentials:
         if op.name != "stablehlo.exponential":
             return False
         return not self._is_bounded(op.operands[0], FLOAT_RANGE[element][0] * math.log(2)) and not _saturates(op)
+
+    # I exp(v / 0.026), e^x - 1, sinh x, cosh x; A exp(-20 + 2 tanh x) is no larger than e^-18
+    def is_far_from_1(self, op: ir.Operation, element: str) -> bool:
+        """Whether an operation is an exponential, or made of one, of which 1 is no estimate in a float type."""
+        if op.name in _LIKE_EXPONENTIALS:
+            most = FLOAT_RANGE[element][0] * math.log(2)
+            return not self._is_at_zero(op.operands[0]) and not self._is_bounded(op.operands[0], most)
+        if op.name != "stablehlo.exponential":
+            return False
+        least, most = interval(op.operands[0])
+        return most < -_FAR or least > _FAR
+
+    def _is_at_zero(self, value: ir.Value) -> bool:
+        """Whether a value is 0 where it would be positive, as in ELU: expm1(where(x > 0, 0, x))."""
+        op = defining_op(_moved(value))
+        return op is not None and self._chooses(op) and any(map(_is_number, op.operands))
 
     def _is_bounded(self, value: ir.Value, most: float) -> bool:
         """Whether no element of a value can exceed `most`, a positive number, as far as is known."""

@@ -38,7 +38,7 @@ def unbounded_exponentials(calls: CallGraph, element: str) -> list[ir.Value]:
     found: list[ir.Value] = []
     for function in calls.functions.values():
         for op in walk(function):
-            if op.name in _EXPONENTIALS and known.may_leave(op, element):
+            if (op.name in _EXPONENTIALS and known.may_leave(op, element)) or known.is_far_from_1(op, element):
                 found.append(op.results[0])
             elif op.name == "stablehlo.log_plus_one" and _is_exponential_of_given(calls, op):
                 found.append(_whole_softplus(op.results[0]))
