@@ -40,7 +40,10 @@ def add(r: OpRewrite) -> None:
         scale = None if number is None else constant_operand(r, i, 1 - i, number)
         if number is not None and scale is not None:
             r.because("constant")
-            return finish_combined(r, scale, _beside_number(r, i, number, scale))
+            moments = r.scaled(1 - i).moments
+            if not scale.factors and abs(number) >= 2 * moments.rms * 2.0**scale.exponent:
+                moments = _beside_number(r, i, of_constant(number * 2.0**-scale.exponent))
+            return finish_combined(r, scale, moments)
     if r.op.results[0] in r.rewriter.range_reductions:
         r.because("range")
         bring_together(r, (0, 1), (x, y), ONE)
@@ -407,13 +410,10 @@ def constant_operand(r: OpRewrite, index: int, position: int, number: float) -> 
 
 
 # 1 + 0.1 x: as large as the number, and products of such are; 1 - x of an x as large is as large as x
-def _beside_number(r: OpRewrite, index: int, number: float, scale: Scale) -> Moments:
-    """Moments of the sum of a number, operand `index`, and a tensor that keeps its scale."""
+def _beside_number(r: OpRewrite, index: int, number: Moments) -> Moments:
+    """Moments of the sum of a number, operand `index`, and a smaller tensor, of which the scale is kept."""
     other = r.scaled(1 - index).moments
-    if not scale.is_constant or abs(number) < 2 * other.rms * 2.0**scale.exponent:
-        return other
-    constant = of_constant(number * 2.0**-scale.exponent)
-    terms = (constant, other) if index == 0 else (other, constant)
+    terms = (number, other) if index == 0 else (other, number)
     return terms[0].plus(terms[1], -1 if r.name == "stablehlo.subtract" else 1)
 
 

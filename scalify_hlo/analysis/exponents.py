@@ -15,7 +15,9 @@ from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 _CHOOSING = frozenset({"stablehlo.select", "stablehlo.constant", "func.return"}) | MOVES
-_LIKE_EXPONENTIALS = frozenset({"stablehlo.exponential_minus_one", "chlo.sinh", "chlo.cosh"})
+EXPONENTIALS = (
+    "stablehlo.exponential", "stablehlo.power", "stablehlo.exponential_minus_one", "chlo.sinh", "chlo.cosh",
+)  # fmt: skip
 # Exponents further from 0 than this make an exponential that 1 is no estimate of: e^4 is 2^6.
 _FAR = 4.0
 # Operations that are looked back at from a bound.
@@ -28,29 +30,25 @@ class Exponentials:
     def __init__(self, calls: CallGraph):
         self._calls = calls
 
+    # I exp(v / 0.026), e^x - 1, sinh x, cosh x; A exp(-20 + 2 tanh x) is no larger than e^-18
     def may_leave(self, op: ir.Operation, element: str) -> bool:
-        """Whether an operation is an exponential that may be too large for a float type of less range than f32.
+        """Whether an operation is an exponential, or made of one, that may be too large for a float type of less range
+        than f32, or is far from 1 in any case.
 
         # x^y = exp(y log(x)): 2^-24 of a probability 1/64 that is made sharper by y = 4
         """
-        if FLOAT_RANGE[element][0] >= FLOAT_RANGE["f32"][0]:
+        if op.name not in EXPONENTIALS or FLOAT_RANGE[element][0] >= FLOAT_RANGE["f32"][0]:
             return False
         if op.name == "stablehlo.power":
             return not _is_number(op.operands[1])
-        if op.name != "stablehlo.exponential":
+        exponent = op.operands[0]
+        least, most = interval(exponent)
+        if op.name == "stablehlo.exponential" and (most < -_FAR or least > _FAR):
+            return True
+        limit = FLOAT_RANGE[element][0] * math.log(2)
+        if most <= limit or (op.name != "stablehlo.exponential" and self._is_at_zero(exponent)):
             return False
-        return not self._is_bounded(op.operands[0], FLOAT_RANGE[element][0] * math.log(2)) and not _saturates(op)
-
-    # I exp(v / 0.026), e^x - 1, sinh x, cosh x; A exp(-20 + 2 tanh x) is no larger than e^-18
-    def is_far_from_1(self, op: ir.Operation, element: str) -> bool:
-        """Whether an operation is an exponential, or made of one, of which 1 is no estimate in a float type."""
-        if op.name in _LIKE_EXPONENTIALS:
-            most = FLOAT_RANGE[element][0] * math.log(2)
-            return not self._is_at_zero(op.operands[0]) and not self._is_bounded(op.operands[0], most)
-        if op.name != "stablehlo.exponential":
-            return False
-        least, most = interval(op.operands[0])
-        return most < -_FAR or least > _FAR
+        return not self._is_bounded(exponent, limit) and not _saturates(op)
 
     def _is_at_zero(self, value: ir.Value) -> bool:
         """Whether a value is 0 where it would be positive, as in ELU: expm1(where(x > 0, 0, x))."""
@@ -58,9 +56,7 @@ class Exponentials:
         return op is not None and self._chooses(op) and any(map(_is_number, op.operands))
 
     def _is_bounded(self, value: ir.Value, most: float) -> bool:
-        """Whether no element of a value can exceed `most`, a positive number, as far as is known."""
-        if interval(value)[1] <= most:
-            return True
+        """Whether no element of a value, whose interval does not say so, can exceed `most`, a positive number."""
         pending, left = [value], _STEPS
         while pending and left:
             left -= 1

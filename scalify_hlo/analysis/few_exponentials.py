@@ -17,14 +17,13 @@ from collections.abc import Iterable, Iterator
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, follow_calls, only_reader, walk
-from scalify_hlo.analysis.exponents import Exponentials
+from scalify_hlo.analysis.exponents import EXPONENTIALS, Exponentials
 from scalify_hlo.analysis.intervals import MOVES, before_moves
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.traits import Trait, has, names
 from scalify_hlo.types import tensor_info
 
-_EXPONENTIALS = ("stablehlo.exponential", "stablehlo.power")
 _MOVED = names(Trait.MOVES | Trait.ASSEMBLES)
 # How many values are looked at to find that one is spread.
 _FAR = 64
@@ -33,14 +32,15 @@ _LOGARITHMS = ("stablehlo.log", "stablehlo.log_plus_one")
 
 
 def unbounded_exponentials(calls: CallGraph, element: str) -> list[ir.Value]:
-    """Exponentials that have no bound in a type."""
+    """Exponentials that have no bound in a type, or are far from 1."""
     known = Exponentials(calls)
     found: list[ir.Value] = []
     for function in calls.functions.values():
         for op in walk(function):
-            if (op.name in _EXPONENTIALS and known.may_leave(op, element)) or known.is_far_from_1(op, element):
+            name = op.name
+            if name in EXPONENTIALS and known.may_leave(op, element):
                 found.append(op.results[0])
-            elif op.name == "stablehlo.log_plus_one" and _is_exponential_of_given(calls, op):
+            elif name == "stablehlo.log_plus_one" and _is_exponential_of_given(calls, op):
                 found.append(_whole_softplus(op.results[0]))
     return found
 

@@ -25,7 +25,7 @@ def input_statistics(
     """The state that is a statistic of inputs, by argument index.
 
     body: of the public function. new: argument index -> what the step returns for it. gradients: what a backward
-    pass gives to the optimiser. is_backward: whether an operation is one of a backward pass.
+    pass gives to the optimiser. is_backward: whether an operation of a loop or a function is one of a backward pass.
     """
     read = {index: _arguments(calls, body, value, gradients, is_backward) for index, value in new.items()}
     found = {index: own & new.keys() for index, own in read.items() if own is not None}
@@ -96,7 +96,7 @@ def _arguments(
             ]
             continue
         op = current.owner.operation
-        if is_backward(op):
+        if op.block != body and is_backward(op):
             return None
         inner = calls.callee_body(op)
         pending += [terminator(inner).operands[current.result_number]] if inner is not None else op.operands

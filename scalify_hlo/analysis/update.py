@@ -8,16 +8,24 @@ Names help where there are any: an operation of the forward or backward pass (`j
 """
 
 import functools
+from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import has_backward_products
-from scalify_hlo.analysis.update_region import UpdateRegion
+from scalify_hlo.analysis.update_region import (
+    UpdateRegion,
+    before_marker,
+    by_elimination,
+    is_number,
+    is_scalar,
+    is_tensor,
+    without_ones,
+)
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
 from scalify_hlo.module.carriers import carried_by, carries
-from scalify_hlo.module.identity import composite_name
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.preserved import once
 from scalify_hlo.module.traits import Trait, names
@@ -32,6 +40,8 @@ ELEMENTWISE = names(
 )
 _SHAPE_ONLY = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
 _MOVES = names(Trait.MOVES | Trait.ASSEMBLES, without=Trait.COLLECTIVE)
+_FEW_MOVES = 8  # of a function, a region, shapes
+_BETWEEN_DEVICES = names(Trait.COLLECTIVE)
 _PRODUCTS = names(Trait.CONTRACTS)
 
 
@@ -68,7 +78,7 @@ class _Finder:
         self.calls = calls
         self.names = NameStacks(calls)
         self.body = calls.body(main)
-        self.results = [_before_marker(value) for value in terminator(self.body).operands]
+        self.results = [before_marker(value) for value in terminator(self.body).operands]
         self.function = calls.functions[main]
         self.forms = AffineForms(FactFinder(calls.called, numbers_only=True).number, calls.called)
         # Arguments reached from a value through elementwise operations, and whether a computed tensor is.
@@ -102,13 +112,18 @@ class _Finder:
         region = UpdateRegion(state=self.state)
         region.learns_numbers, region.is_named = self._numbers, self.trains_by_name
         arguments = {self.body.arguments[index] for index in region.state}
-        results = [self.results[result] for result in region.state.values()]
-        region.gradients = self._collect(results, region.values, arguments)
+        updates: list[ir.Value] = []
+        for result in region.state.values():
+            value = self.results[result]
+            is_update = isinstance(value, ir.BlockArgument) or value.owner.name in ELEMENTWISE
+            if is_update or not (self.trains_by_name and self._is_moved(value)):
+                updates.append(value)
+        region.gradients = self._collect(updates, region.values, arguments)
         region.multiplied = self._behind_products(region)
         if self.trains_by_name:
-            self._collect_moved(region)
+            self._collect_moved(filter(is_tensor, set(self.results).difference(updates)), region.values)
         if region.state:  # a step size that is told by products of gradients, for the next step
-            numbers = [value for value in self.results if _is_scalar(value)]
+            numbers = [value for value in self.results if is_scalar(value)]
             self._collect(numbers, region.values, arguments | set(region.gradients))
         self._own.update(dict.fromkeys([*arguments, *region.gradients, *region.values], True))
         for index in region.state:
@@ -141,7 +156,7 @@ class _Finder:
         if not self.trains_by_name:
             return
         new = {index: self.results[result] for index, result in region.state.items()}
-        gradients = {value for value in region.gradients if self._is_backward(value.owner.operation)}
+        gradients = set(filter(self._is_gradient, region.gradients))
         region.statistics = input_statistics(self.calls, self.body, new, gradients, self._is_backward)
         learnt = region.state.keys() - region.statistics
         updated = {region.state[index] for index in learnt}
@@ -149,6 +164,15 @@ class _Finder:
         region.returned_statistics = returned_statistics(
             self.calls, self.body, results, learnt, gradients, self._is_backward
         )
+
+    def _is_gradient(self, value: ir.Value) -> bool:
+        """Whether a backward pass gives a value or what it is a sum or a part of, as of a gradient for each example."""
+        op: ir.Operation | None = value.owner.operation
+        for _ in range(_FEW_MOVES):
+            if op is None or not self._is_outside(op):
+                break
+            op = defining_op(op.operands[0]) if op.name == "stablehlo.reduce" or op.name in _MOVES else None
+        return op is not None and self._is_backward(op)
 
     def _is_backward(self, op: ir.Operation) -> bool:
         return self.names.direction(op) is Direction.BACKWARD
@@ -161,13 +185,13 @@ class _Finder:
         update of its argument, nonlinear ones among them."""
         pairs = self._aliases()
         for argument, result in find_pairs(None, self.function, self.forms).items():
-            if not _is_tensor(self.results[result]):
+            if not is_tensor(self.results[result]):
                 self._numbers = True
             elif argument not in pairs and result not in pairs.values():
                 pairs[argument] = result
         by_type: dict[ir.Type, dict[int, set[int]]] = {}
         for i, value in enumerate(self.results):
-            if _is_tensor(value) and i not in pairs.values() and self.reached(value) and self._computed[value]:
+            if is_tensor(value) and i not in pairs.values() and self.reached(value) and self._computed[value]:
                 by_type.setdefault(value.type, {})[i] = set(self.reached(value) - pairs.keys())
         for candidates in by_type.values():
             arguments = sorted({argument for reached in candidates.values() for argument in reached})
@@ -175,7 +199,7 @@ class _Finder:
             if len(arguments) == len(candidates) and all(a in candidates[r] for a, r in in_order.items()):
                 pairs |= in_order
             else:
-                pairs |= _by_elimination(candidates)
+                pairs |= by_elimination(candidates)
         return pairs
 
     def _aliases(self) -> dict[int, int]:
@@ -189,7 +213,7 @@ class _Finder:
                 continue
             result: int = ir.IntegerAttr(dictionary["tf.aliasing_output"]).value
             value = self.results[result]
-            if _is_tensor(value) and i in self.reached(value) and self._computed[value]:
+            if is_tensor(value) and i in self.reached(value) and self._computed[value]:
                 pairs[i] = result
         return pairs
 
@@ -334,36 +358,69 @@ class _Finder:
                 if sources is not None:
                     values.add(value)
                     pending += sources
-                elif op is not None and (op.name == "stablehlo.reduce" or _is_number(op)) and self._is_outside(op):
+                elif op is not None and (op.name == "stablehlo.reduce" or is_number(op)) and self._is_outside(op):
                     sums.append(value)
                 else:
                     boundary[value] = None
             for value in list(sums):
                 op = value.owner.operation
-                operands = list(op.operands) if _is_number(op) else [op.operands[0]]
+                operands = list(op.operands) if is_number(op) else [op.operands[0]]
                 known = values | boundary.keys()
                 if all(self._is_computed_from(operand, known) for operand in operands):
                     sums.remove(value)
                     values.add(value)
                     pending += operands
         entering = [value for value in [*boundary, *sums] if value not in arguments]
-        return [value for value in entering if _is_tensor(value) and defining_op(value) is not None]
+        return [value for value in entering if is_tensor(value) and defining_op(value) is not None]
 
     # unravel(ravel(p) - r ravel(g)): the optimiser's, though no result is an update of an argument element by element
-    def _collect_moved(self, region: UpdateRegion) -> None:
-        """Adds what results that are no state are computed of outside of the model, elementwise or moved and joined."""
-        updated = set(region.state.values())
-        pending = [value for i, value in enumerate(self.results) if i not in updated and _is_tensor(value)]
+    def _collect_moved(self, results: Iterable[ir.Value], values: set[ir.Value]) -> None:
+        """Adds to `values` what results are computed of outside of the model, elementwise or moved and joined."""
+        pending = list(results)
         while pending:
             value = pending.pop()
-            if value in region.values:
+            if value in values:
                 continue
-            sources, op = self._sources(value, same_shape=False), defining_op(value)
-            if sources is None and op is not None and op.name in _MOVES and self._is_outside(op):
-                sources = [operand for operand in op.operands if tensor_info(operand.type).is_float]
+            sources = self._sources_or_moved(value)
             if sources is not None:
-                region.values.add(value)
+                values.add(value)
                 pending += sources
+
+    def _is_moved(self, value: ir.Value) -> bool:
+        """Whether the last operation outside of the model moves an update: it is none element by element."""
+        for _ in range(_FEW_MOVES):
+            sources = self._sources(value, same_shape=False)
+            if sources is None:
+                return self._sources_or_moved(value) is not None and self._is_of_argument(value)
+            if len(sources) != 1:
+                break
+            (value,) = sources
+        return False
+
+    def _sources_or_moved(self, value: ir.Value) -> list[ir.Value] | None:
+        """The floats that a value outside of the model is computed from elementwise, or moved and joined; weights
+        between devices too, but no gradients, which have a type for that."""
+        sources, op = self._sources(value, same_shape=False), defining_op(value)
+        if sources is not None or op is None or not self._is_outside(op):
+            return sources
+        if (carried := carried_by(value)) is not None:
+            return [carried]
+        floats = [operand for operand in op.operands if tensor_info(operand.type).is_float]
+        if op.name in _MOVES or (op.name in _BETWEEN_DEVICES and all(map(self._is_of_argument, floats))):
+            return floats
+        return None
+
+    def _is_of_argument(self, value: ir.Value) -> bool:
+        """Whether a value is computed of a tensor that the program is given, outside of the model."""
+        pending, seen = [value], set[ir.Value]()
+        while pending:
+            value = pending.pop()
+            if self._argument_index(value) is not None and tensor_info(value.type).rank:
+                return True
+            if value not in seen:
+                seen.add(value)
+                pending += self._sources_or_moved(value) or ()
+        return False
 
     def _is_computed_from(self, value: ir.Value, known: set[ir.Value]) -> bool:
         """Whether a tensor is an elementwise function of one of `known`."""
@@ -395,7 +452,7 @@ class _Finder:
         index = ir.OpResult(value).result_number
         body = self.calls.callee_body(op)
         if body is not None:
-            marked = defining_op(_before_marker(value)) if op.name == "stablehlo.composite" else None
+            marked = defining_op(before_marker(value)) if op.name == "stablehlo.composite" else None
             if marked is not None and marked.name in ELEMENTWISE and self._is_outside(marked):
                 return list(marked.results)  # the optimiser's, as what it marks
             return [terminator(body).operands[index]] if callee_name(op) and op.name == "func.call" else None
@@ -417,7 +474,7 @@ class _Finder:
             shape = tensor_info(value.type).shape
             return [v for v in floats if not same_shape or tensor_info(v.type).shape == shape]
         if same_shape:
-            if op.name in _SHAPE_ONLY and _without_ones(op.operands[0]) == _without_ones(value):
+            if op.name in _SHAPE_ONLY and without_ones(op.operands[0]) == without_ones(value):
                 return floats  # a device's part of what has a dimension for the devices
             return [] if op.name == "stablehlo.broadcast_in_dim" else None
         moved = op.name == "stablehlo.transpose" and self.trains_by_name  # else it may be the backward pass's last
@@ -439,7 +496,7 @@ class _Finder:
         which belongs to the optimiser. Names tell where there are any.
         """
         body = loop.regions[1].blocks[0]
-        last, carried = _before_marker(terminator(body).operands[index]), body.arguments[index]
+        last, carried = before_marker(terminator(body).operands[index]), body.arguments[index]
         pending, seen = [last], set[ir.Value]()
         updated = False
         while pending:
@@ -456,41 +513,3 @@ class _Finder:
             if argument_of is not None or op is not None:
                 pending += self._sources(value, same_shape=True) or ()
         return [last, loop.operands[index]] if updated else None
-
-
-def _is_scalar(value: ir.Value) -> bool:
-    info = tensor_info(value.type)
-    return info.is_float and not info.rank
-
-
-def _is_number(op: ir.Operation) -> bool:
-    """Whether an operation is the product of two tensors that is a number."""
-    return op.name in _PRODUCTS and not tensor_info(op.results[0].type).rank
-
-
-def _without_ones(value: ir.Value) -> list[int]:
-    return [size for size in tensor_info(value.type).shape if size != 1]
-
-
-def _before_marker(value: ir.Value) -> ir.Value:
-    """What a step or an iteration returns, before it was given another scale, which does not change the value."""
-    op = defining_op(value)
-    return value if op is None or composite_name(op) != "scalify.set_scaling" else op.operands[0]
-
-
-def _by_elimination(candidates: dict[int, set[int]]) -> dict[int, int]:
-    """Argument -> result, of results of one type: p' depends on p, m and v, but m' on m alone."""
-    pairs: dict[int, int] = {}
-    left = dict(candidates)
-    while left:
-        result, arguments = min(left.items(), key=lambda item: (len(item[1] - pairs.keys()), item[0]))
-        del left[result]
-        if arguments - pairs.keys():
-            pairs[min(arguments - pairs.keys())] = result
-    return pairs
-
-
-def _is_tensor(value: ir.Value) -> bool:
-    """Float of rank 1 or more, of a type that state is kept in: scalars are no state whose size matters."""
-    info = tensor_info(value.type)
-    return info.element in ("f32", "f16", "bf16") and info.rank > 0

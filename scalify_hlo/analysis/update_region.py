@@ -1,8 +1,14 @@
-"""What `scalify_hlo.analysis.update` finds of an optimiser."""
+"""What `scalify_hlo.analysis.update` finds of an optimiser, and what it asks of single values."""
 
 import dataclasses
 
+from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import composite_name
+from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.types import tensor_info
+
+_PRODUCTS = names(Trait.CONTRACTS)
 
 
 @dataclasses.dataclass
@@ -49,3 +55,43 @@ class UpdateRegion:
     def tells_inputs(self) -> bool:
         """Whether the arguments that are not learnt are inputs: of a step without state they may be weights."""
         return self.trains and (bool(self.state) or self.learns_numbers)
+
+
+def is_scalar(value: ir.Value) -> bool:
+    """Whether a value is a float of rank 0."""
+    info = tensor_info(value.type)
+    return info.is_float and not info.rank
+
+
+def is_number(op: ir.Operation) -> bool:
+    """Whether an operation is the product of two tensors that is a number."""
+    return op.name in _PRODUCTS and not tensor_info(op.results[0].type).rank
+
+
+def without_ones(value: ir.Value) -> list[int]:
+    """The sizes of the dimensions that have any."""
+    return [size for size in tensor_info(value.type).shape if size != 1]
+
+
+def before_marker(value: ir.Value) -> ir.Value:
+    """What a step or an iteration returns, before it was given another scale, which does not change the value."""
+    op = defining_op(value)
+    return value if op is None or composite_name(op) != "scalify.set_scaling" else op.operands[0]
+
+
+def by_elimination(candidates: dict[int, set[int]]) -> dict[int, int]:
+    """Argument -> result, of results of one type: p' depends on p, m and v, but m' on m alone."""
+    pairs: dict[int, int] = {}
+    left = dict(candidates)
+    while left:
+        result, arguments = min(left.items(), key=lambda item: (len(item[1] - pairs.keys()), item[0]))
+        del left[result]
+        if arguments - pairs.keys():
+            pairs[min(arguments - pairs.keys())] = result
+    return pairs
+
+
+def is_tensor(value: ir.Value) -> bool:
+    """Float of rank 1 or more, of a type that state is kept in: scalars are no state whose size matters."""
+    info = tensor_info(value.type)
+    return info.element in ("f32", "f16", "bf16") and info.rank > 0

@@ -87,3 +87,26 @@ def test_updates_are_f32_where_a_step_returns_a_part_of_them() -> None:
     assert error < 0.003, error
     """
     four_devices.run(PRELUDE + textwrap.dedent(program))
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize("form", ["gathered", "averaged"])
+def test_new_weights_between_devices_are_not_rounded(form: str, precision: str) -> None:
+    """ZeRO-1 gathers the parts of the new weights, local SGD averages them."""
+    program = f"""
+    mesh = jax.make_mesh((4,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
+    def step(p, x, y):
+        value, g = jax.value_and_grad(local)(p, x, y)
+        def new(w, g):
+            if "{form}" == "averaged":
+                return jax.lax.pmean(w - 1e-3 * g, "d")
+            n = w.shape[0] // 4
+            g = jax.lax.psum_scatter(g, "d", scatter_dimension=0, tiled=True) / 4
+            mine = jax.lax.dynamic_slice_in_dim(w, jax.lax.axis_index("d") * n, n, 0)
+            return jax.lax.all_gather(mine - 1e-3 * g, "d", axis=0, tiled=True)
+        return jax.tree.map(new, p, g), jax.lax.pmean(value, "d")
+    mapped = jax.shard_map(step, mesh=mesh, in_specs=(P(), P("d"), P("d")), out_specs=P(), check_vma=False)
+    _, error = errors(mapped, params, x, y, precision="{precision}", rate=1e-3)
+    assert error < 0.02, error
+    """
+    four_devices.run(PRELUDE + textwrap.dedent(program))
