@@ -132,6 +132,28 @@ def pooled(rng: np.random.Generator) -> _Program:
     return loss, p, (x, np.float32(rng.standard_normal((32, 6))))
 
 
+def squared(rng: np.random.Generator) -> _Program:
+    """Eight steps of a linear map next to the identity, by squaring it: (1 + e W)^8."""
+
+    def loss(p: _Tree, x: Any, y: Any) -> Any:
+        power = jnp.linalg.matrix_power(jnp.eye(32) + 0.1 * p["w0"], 8)
+        return jnp.mean((x @ power @ p["w1"] - y) ** 2)
+
+    data = np.float32(rng.standard_normal((64, 32))), np.float32(rng.standard_normal((64, 16)))
+    return loss, _weights(rng, (32, 32), (32, 16)), data
+
+
+def product_of_many(rng: np.random.Generator) -> _Program:
+    """Products of eight factors next to 1."""
+
+    def loss(p: _Tree, x: Any, y: Any) -> Any:
+        factors = 1 + 0.3 * jnp.tanh((x @ p["w0"]).reshape(64, 8, 8))
+        return jnp.mean((jnp.prod(factors, 2) @ p["w1"] - y) ** 2)
+
+    data = np.float32(rng.standard_normal((64, 32))), np.float32(rng.standard_normal((64, 16)))
+    return loss, _weights(rng, (32, 64), (8, 16)), data
+
+
 def nanometres(rng: np.random.Generator) -> _Program:
     """Squares of lengths of 10^-9, in units of 10^-18."""
 
@@ -145,7 +167,7 @@ def nanometres(rng: np.random.Generator) -> _Program:
 
 LAYERS: dict[str, Callable[[np.random.Generator], _Program]] = {
     "truss": truss, "registered": registered, "deviations": deviations, "selective": selective,
-    "interpolated": interpolated, "nanometres": nanometres, "pooled": pooled,
+    "interpolated": interpolated, "nanometres": nanometres, "pooled": pooled, "squared": squared, "product": product_of_many,
     "cholesky": whitened("cholesky"), "eigh": whitened("eigh"), "solve": whitened("solve"),
 }  # fmt: skip
 

@@ -138,6 +138,9 @@ class _Finder:
         result = op.results[0]
         if self._makes_masks(op) or op.name not in _GIVES:
             return
+        if not tensor_info(result.type).is_float:  # an index
+            self._neutral.add(result)
+            return
         self.given.add(result)
         if result in self._measured or self._stays_settled(op, of_given):
             self._settled.add(result)

@@ -26,7 +26,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.intervals import before_moves, interval
 from scalify_hlo.analysis.origins import unconverted
-from scalify_hlo.bindings import ir
+from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.traits import is_linear_algebra
@@ -238,7 +238,7 @@ class SizeErrors:
         if name in CONTRACTIONS:
             both = _product(operands[0], operands[1])
             is_marked = not self._marks.keys().isdisjoint(both)
-            return both if is_marked else _product(both, self._new(1.0, op.results[0]))
+            return both if is_marked else _product(both, self._new(_error(op), op.results[0]))
         if name in EXPONENTIALS:
             return self._new(1.0, op.results[0]) if operands[0] else _NONE
         if name == "stablehlo.multiply":
@@ -292,6 +292,22 @@ class SizeErrors:
         if key not in self._compacted:
             self._compacted[key] = self._new(self._total(degrees))
         return self._compacted[key]
+
+
+# (1 + e W)^2 = 1 + 2 e W + e^2 W^2: not sqrt(N) times as large as the square of an element
+def _error(contraction: ir.Operation) -> float:
+    """log2 of how far the size of a contraction's result may be from that of independent terms.
+
+    A matrix by itself may be anything between no larger than it is and N times as large, of N terms.
+    """
+    a, b = contraction.operands[0], contraction.operands[1]
+    if a != b or contraction.name != "stablehlo.dot_general":
+        return 1.0
+    numbers = stablehlo.DotDimensionNumbers(contraction.attributes["dot_dimension_numbers"])
+    if list(numbers.lhs_contracting_dimensions) == list(numbers.rhs_contracting_dimensions):
+        return 1.0  # a Gram matrix
+    terms = math.prod(max(tensor_info(a.type).shape[d], 1) for d in numbers.lhs_contracting_dimensions)
+    return max(1.0, math.log2(terms) / 2)
 
 
 def _product(a: _Degrees, b: _Degrees) -> _Degrees:
