@@ -78,7 +78,7 @@ def _measured(features: Features) -> int:
         (lambda t: t - jnp.sum(t, 1, keepdims=True) / 7, 0),
         (lambda t: t[:, 1:] - 1e5, 0),
         (lambda t: t - jnp.sin(t), 1),  # of two tensors that are given, or computed of such
-        (lambda t: jnp.where(t > 1e5, t, t[::-1]) - t, 1),
+        (lambda t: jnp.where(t > 1e5, t, t[::-1]) - t, 2),  # and what a condition on them chooses
         (lambda t: (t[:1] - t[:1, :1])[0, 1] * t, 1),
         (lambda t: (t[0, 0] - t[0, 1]) * t, 0),  # of one element
     ],
