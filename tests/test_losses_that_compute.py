@@ -167,7 +167,8 @@ def nanometres(rng: np.random.Generator) -> _Program:
 
 LAYERS: dict[str, Callable[[np.random.Generator], _Program]] = {
     "truss": truss, "registered": registered, "deviations": deviations, "selective": selective,
-    "interpolated": interpolated, "nanometres": nanometres, "pooled": pooled, "squared": squared, "product": product_of_many,
+    "interpolated": interpolated, "nanometres": nanometres, "pooled": pooled, "squared": squared,
+    "product": product_of_many,
     "cholesky": whitened("cholesky"), "eigh": whitened("eigh"), "solve": whitened("solve"),
 }  # fmt: skip
 

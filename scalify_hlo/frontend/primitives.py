@@ -32,8 +32,10 @@ def set_scaling(x: Any, scale: Any) -> Any:
     scale: f32 number or array of rank 0, or of the rank of x with each dimension 1 or full. A power of two keeps
         the data exact. 0 counts as the smallest scale, 2^-126, that of a tensor of zeros.
     No-op outside the transform. The derivative is the identity. Raises ValueError for a scale that does not
-    broadcast to x, TypeError for x that is not floating point.
+    broadcast to x, or that is a number and negative, infinite or NaN; TypeError for x that is not floating point.
     """
+    if isinstance(scale, (int, float)) and not 0 <= scale < float("inf"):
+        raise ValueError(f"set_scaling: a scale is a positive finite number, not {scale}")
     if isinstance(x, ScaledArray):
         scale = _not_zero(_scale_like(scale))
         check_scale_shape(x.shape, scale.shape)

@@ -267,7 +267,11 @@ def _remarks(name: str, main: ir.Operation, state: UpdateRegion, chosen: Precisi
         told = f", {wide} of them in f32, in which differences of them or what they average count" if wide else ""
         lines.append(f"{name}: {len(indices)} {kind} ({elements} elements) in {element}{told}")
     remarks = [Diagnostic(line, "", "remark") for line in lines]
-    if chosen.changes_state and state.trains and not state.parameters | state.moments:
+    doubles = [argument for argument in arguments if tensor_info(argument.type).element == "f64"]
+    if doubles:
+        kept = f"{len(doubles)} arguments are f64, which a precision leaves as it is: give them as f32"
+        remarks.append(Diagnostic(f"{name}: {kept}", "", "remark" if state.parameters else "warning"))
+    elif chosen.changes_state and state.trains and not state.parameters | state.moments:
         kept = "no result is an update of an argument: arguments keep their types; parameter-names names some"
         remarks.append(Diagnostic(f"{name}: {kept}", "", "warning"))
     return remarks

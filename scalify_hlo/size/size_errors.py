@@ -306,8 +306,9 @@ def _error(contraction: ir.Operation) -> float:
     numbers = stablehlo.DotDimensionNumbers(contraction.attributes["dot_dimension_numbers"])
     if list(numbers.lhs_contracting_dimensions) == list(numbers.rhs_contracting_dimensions):
         return 1.0  # a Gram matrix
-    terms = math.prod(max(tensor_info(a.type).shape[d], 1) for d in numbers.lhs_contracting_dimensions)
-    return max(1.0, math.log2(terms) / 2)
+    shape = tensor_info(a.type).shape
+    dims: list[int] = list(numbers.lhs_contracting_dimensions)
+    return max(1.0, math.log2(math.prod(max(shape[d], 1) for d in dims)) / 2)
 
 
 def _product(a: _Degrees, b: _Degrees) -> _Degrees:

@@ -219,3 +219,10 @@ def test_vmapped_program_inside():
     value = sc.scalify(jax.vmap(program))(sc.ScaledArray(x / 4, np.float32(4)))
     expected = np.stack([EXPECTED, np.sum(4 * X * X + 8 * X, axis=-1)])
     np.testing.assert_allclose(np.asarray(value), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [-2.0, float("nan"), float("inf")])
+def test_a_scale_is_a_positive_number(scale: float) -> None:
+    """It would change values: NaN, or what is clipped to a type's range."""
+    with pytest.raises(ValueError, match="positive finite number"):
+        jax.jit(sc.scalify(lambda x: sc.set_scaling(x, scale))).lower(sc.as_scaled_array(X))

@@ -52,6 +52,14 @@ STATE_TYPES = {
 }
 
 
+def test_f64_is_left_as_it_is_and_said_so() -> None:
+    text = train_step_text().replace("f32", "f64")
+    found, remarks = cast(text, Cast(precision="fp16"))
+    assert {spec.element_type for spec in signature(found).arguments} == {"f64", "i32"}
+    (told,) = [remark for remark in remarks if "f64" in remark.message]
+    assert "arguments are f64, which a precision leaves as it is: give them as f32" in told.message
+
+
 @pytest.mark.parametrize("names", [True, False])
 @pytest.mark.parametrize("precision", STATE_TYPES)
 def test_state_has_the_types_of_the_paper_s_table(precision: Any, names: bool) -> None:
