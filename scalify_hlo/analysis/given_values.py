@@ -80,7 +80,7 @@ class GivenValues:
         return False
 
 
-def is_repeated(value: ir.Value) -> bool:
+def _is_repeated(value: ir.Value) -> bool:
     """Whether a tensor repeats fewer elements along some dimension."""
     op = defining_op(value)
     while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
@@ -144,14 +144,12 @@ class _Finder:
         self.given.add(result)
         if result in self._measured or self._stays_settled(op, of_given):
             self._settled.add(result)
-        elif has(op.name, Trait.BOUNDED):
-            pass
-        elif any(value in self.unsized for value in of_given) or not self._is_sized(op):
+        elif not self._is_bounded(op) and (any(value in self.unsized for value in of_given) or not self._is_sized(op)):
             self.unsized.add(result)
 
     # (x - m) / s: what is of unit size is so beside a number for each row, but not 1 / x
     def _stays_settled(self, op: ir.Operation, of_given: list[ir.Value]) -> bool:
-        if op.name in _BY_NUMBERS and op.operands[0] in self._settled and is_repeated(op.operands[1]):
+        if op.name in _BY_NUMBERS and op.operands[0] in self._settled and _is_repeated(op.operands[1]):
             return True
         return op.name not in _STEEP and all(value in self._settled for value in of_given)
 
@@ -168,13 +166,17 @@ class _Finder:
         factor = self._factor(op)
         return factor is not None and math.isfinite(factor) and abs(factor) >= _MASKING
 
+    def _is_bounded(self, op: ir.Operation) -> bool:
+        """Whether an operation's result has bounds, whatever the operand is."""
+        if op.name == "stablehlo.clamp":
+            return op.operands[0] in self._neutral and op.operands[2] in self._neutral
+        return has(op.name, Trait.BOUNDED)
+
     def _is_sized(self, op: ir.Operation) -> bool:
         """Whether an operation's result is of the operand's size, times a number that is known."""
         if op.name == "stablehlo.slice":
-            rank = tensor_info(op.operands[0].type).rank
-            return (
-                bool(rank) and tensor_info(op.operands[0].type).shape[-1] == tensor_info(op.results[0].type).shape[-1]
-            )
+            before, after = (tensor_info(value.type).shape for value in (op.operands[0], op.results[0]))
+            return before[-1:] == after[-1:]  # all columns
         if op.name in ("stablehlo.dynamic_slice", "stablehlo.gather"):
             return True  # rows, by an index that the program is given
         return op.name in _SIZED or self._factor(op) is not None
