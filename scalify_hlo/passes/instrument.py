@@ -61,6 +61,8 @@ class Instrument(Pass):
         with module.context, ir.Location.unknown(module.context):
             main = public_function(module)
             rows = _Lowering(self.format, self.histogram).block(main.regions[0].blocks[0])
+            if not rows:  # all marks are in functions that it does not call
+                raise ScalifyError(f"{self.name}: the public function computes no tensor that is to be watched")
             _return_rows(module, main, rows)
             del module.operation.attributes[_WATCHED]
         remarks.append(Diagnostic(f"{self.name}: {len(rows)} tensors are watched", "", "remark"))

@@ -327,3 +327,15 @@ def test_mistakes_get_one_line(options: Instrument, message: str) -> None:
 def test_a_module_without_statistics_has_no_report() -> None:
     with make_context(), pytest.raises(ScalifyError, match="run the pass scalify-instrument first"):
         read_health(ir.Module.parse(negated("f32", 4)), [])
+
+
+def test_a_function_that_nothing_calls_has_nothing_to_watch() -> None:
+    text = """
+    func.func public @main(%i: tensor<2xi32>) -> tensor<2xi32> { return %i : tensor<2xi32> }
+    func.func private @unused(%a: tensor<2xf16>) -> tensor<2xf16> {
+      %0 = stablehlo.multiply %a, %a : tensor<2xf16>
+      return %0 : tensor<2xf16>
+    }"""
+    nothing = pytest.raises(ScalifyError, match="the public function computes no tensor")
+    with make_context(), ir.Location.unknown(), nothing:
+        Instrument().apply(ir.Module.parse(text), [])
