@@ -169,11 +169,11 @@ def _outline(
     """Make operations calls. of_arguments: they follow from the function's arguments alone.
 
     What else a call reads XLA may find to be a number, which it writes into the called function; XLA:CPU 0.10 ends the
-    process for a parameter that no instruction reads then. The returned tuple reads them.
+    process for a parameter that no instruction reads then. So it comes in one vector with what the call waits for.
     """
     for start in range(0, len(operations), _MOST_OPERATIONS):
         part = operations[start : start + _MOST_OPERATIONS]
-        outline(module, name, part, before, _ONE_KERNEL, returns_inputs=not of_arguments)
+        outline(module, name, part, before, _ONE_KERNEL, in_one_vector=not of_arguments)
 
 
 def _is_arithmetic(op: ir.Operation) -> bool:

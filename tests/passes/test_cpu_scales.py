@@ -46,3 +46,27 @@ def test_a_parameter_that_nothing_reads(read: str, result: str) -> None:
     run = subprocess.run([sys.executable, "-c", RUN], input=module, text=True, capture_output=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     assert float(run.stdout) == {"maximum": 2016, "add": 4032}[result]
+
+
+ODE = """
+import jax, jax.numpy as jnp, numpy as np, scalify_hlo as sc
+from jax.experimental.ode import odeint
+rng = np.random.default_rng(0)
+p = {"a": np.float32(rng.standard_normal((3, 32)) / 2), "b": np.float32(rng.standard_normal((32, 3)) / 6)}
+x = np.float32(rng.standard_normal((64, 3)))
+def loss(p, x):
+    f = lambda y, t: jnp.tanh(y @ p["a"]) @ p["b"]
+    return jnp.mean((odeint(f, x, jnp.array([0.0, 1.0]), rtol=1e-3, atol=1e-3)[-1] - jnp.sin(x)) ** 2)
+def step(p, x):
+    value, g = jax.value_and_grad(loss)(p, x)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, p, g), value
+new, value = sc.scalify(step, precision="fp16")(*sc.as_scaled_array((p, x)))
+print(abs(float(value) - float(jax.jit(step)(p, x)[1])))
+"""
+
+
+def test_a_parameter_that_is_a_constant() -> None:
+    """As XLA finds of some numbers that a differential equation's solver carries; it ended the process as above."""
+    run = subprocess.run([sys.executable, "-c", ODE], text=True, capture_output=True, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert float(run.stdout) < 2e-3

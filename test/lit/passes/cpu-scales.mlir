@@ -4,8 +4,10 @@
 
 // CHECK-LABEL: func.func @chain(
 // CHECK: %[[X:.+]] = stablehlo.reduce
-// A call returns what it is given too: XLA:CPU ends the process for a parameter that nothing reads.
-// CHECK: %[[A:.+]]:3 = call @scales(%[[X]])
+// A call is given one vector: XLA:CPU ends the process for a parameter that turns out to be a constant.
+// CHECK: %[[X1:.+]] = stablehlo.reshape %[[X]]
+// CHECK: %[[V:.+]] = stablehlo.concatenate %[[X1]]
+// CHECK: %[[A:.+]]:3 = call @scales(%[[V]])
 // CHECK-SAME: {mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}}
 // CHECK: %[[Y:.+]] = stablehlo.reduce
 // Of three numbers it is computed in place, and what follows it waits for it.
@@ -13,7 +15,11 @@
 // CHECK: %[[C:.+]] = stablehlo.multiply
 // CHECK-NOT: stablehlo.maximum
 // CHECK: %[[Z:.+]] = stablehlo.reduce
-// CHECK: %[[B:.+]]:4 = call @scales_1(%[[Z]], %[[A]]#{{[01]}}, %[[C]])
+// CHECK: %[[Z1:.+]] = stablehlo.reshape %[[Z]]
+// CHECK: %[[A1:.+]] = stablehlo.reshape %[[A]]#{{[01]}}
+// CHECK: %[[C1:.+]] = stablehlo.reshape %[[C]]
+// CHECK: %[[W:.+]] = stablehlo.concatenate %[[Z1]], %[[A1]], %[[C1]]
+// CHECK: %[[B:.+]]:2 = call @scales_1(%[[W]])
 // CHECK: return
 // CHECK-LABEL: func.func private @scales(
 // CHECK-COUNT-5: stablehlo.{{sqrt|multiply|maximum|divide}} {{.*}} : tensor<f32>
