@@ -27,12 +27,12 @@
 // STATE-SAME: tensor<4x4xf32> {scalify.next = 2 : i32, scalify.role = "data"}
 
 // CPU-LABEL: func.func @main(
-// CPU-NOT: stablehlo.concatenate
-// CPU: %[[NEXT:.+]]:4 = call @leaving_scales(
+// CPU: %[[GIVEN:.+]] = stablehlo.concatenate
+// CPU: %[[NEXT:.+]]:2 = call @leaving_scales(%[[GIVEN]])
 // CPU: return {{.*}}, %[[NEXT]]#0 :
 // CPU-LABEL: func.func private @leaving_scales(
 // CPU: %[[NEXT:.+]] = stablehlo.concatenate
-// CPU: return %[[NEXT]], {{.*}} : tensor<3xf32>, tensor<f32>
+// CPU: return %[[NEXT]], {{.*}} : tensor<3xf32>, tensor<{{.*}}xf32>
 
 // PINNED-LABEL: error: --pin-scales leaves no scales that --pack-scales could pack: give one of them
 // FLAGS-LABEL: error: --pack-scales adds a pass: in a pipeline, write scalify{mark-state=true} and, last, scalify-pack-scales
