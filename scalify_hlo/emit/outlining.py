@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.packed_scales import elements_of, vector_of
 from scalify_hlo.module.identity import symbol_name
 
 # What XLA is told of an operation, by StableHLO's name for it.
@@ -48,11 +49,13 @@ def outline(
             else:
                 given[operand] = None
     inputs = list(given)
+    in_one_vector = in_one_vector and bool(inputs)
     types = [value.type for value in results]
     callee = _unused(module, name)
     with before.location:
         with ir.InsertionPoint(before):
-            handed = [_joined(inputs)] if in_one_vector else inputs
+            number = ir.RankedTensorType.get([], ir.F32Type.get())
+            handed = [vector_of([_as(value, number) for value in inputs])] if in_one_vector else inputs
         types += [value.type for value in handed] if in_one_vector else []
         with ir.InsertionPoint(module.body):
             signature = ir.FunctionType.get([value.type for value in handed], types)
@@ -64,8 +67,8 @@ def outline(
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
         body = function.regions[0].blocks.append(*signature.inputs)
         with ir.InsertionPoint(body):
-            own = _taken_apart(body.arguments[0], inputs) if in_one_vector else list(body.arguments)
-            known = dict(zip(inputs, own, strict=True))
+            own = elements_of(body.arguments[0], range(len(inputs))) if in_one_vector else body.arguments
+            known = {value: _as(taken, value.type) for value, taken in zip(inputs, own, strict=True)}
             for op in [*constants.values(), *operations]:
                 copy = op.clone()
                 for i, operand in enumerate(op.operands):
@@ -84,41 +87,13 @@ def outline(
         op.erase()
 
 
-def _joined(numbers: Sequence[ir.Value]) -> ir.Value:
-    """Numbers of 32 bits and booleans, these as 0 and 1, in one f32 vector."""
-    f32, parts = ir.F32Type.get(), list[ir.Value]()
-    for number in numbers:
-        kind = ir.RankedTensorType(number.type).element_type
-        if kind != f32:
-            name = "convert" if ir.IntegerType(kind).width == 1 else "bitcast_convert"
-            number = _op(name, ir.RankedTensorType.get([], f32), [number])
-        parts.append(_op("reshape", ir.RankedTensorType.get([1], f32), [number]))
-    type_ = ir.RankedTensorType.get([len(parts)], f32)
-    return _op("concatenate", type_, parts, {"dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)})
-
-
-def _taken_apart(vector: ir.Value, numbers: Sequence[ir.Value]) -> list[ir.Value]:
-    """What `_joined` has made a vector of."""
-    f32, found = ir.F32Type.get(), list[ir.Value]()
-    for i, number in enumerate(numbers):
-        places = zip(("start_indices", "limit_indices", "strides"), (i, i + 1, 1), strict=True)
-        attributes: dict[str, ir.Attribute] = {name: ir.DenseI64ArrayAttr.get([at]) for name, at in places}
-        part = _op("slice", ir.RankedTensorType.get([1], f32), [vector], attributes)
-        value, kind = (
-            _op("reshape", ir.RankedTensorType.get([], f32), [part]),
-            ir.RankedTensorType(number.type).element_type,
-        )
-        if kind != f32:
-            name = "convert" if ir.IntegerType(kind).width == 1 else "bitcast_convert"
-            value = _op(name, number.type, [value])
-        found.append(value)
-    return found
-
-
-def _op(
-    name: str, type_: ir.Type, operands: Sequence[ir.Value], attributes: dict[str, ir.Attribute] | None = None
-) -> ir.Value:
-    return ir.Operation.create(f"stablehlo.{name}", [type_], list(operands), attributes or {}).results[0]
+def _as(number: ir.Value, type_: ir.Type) -> ir.Value:
+    """A number of 32 bits as another type of 32 bits, with its bits; a boolean as 0 or 1, and back."""
+    if number.type == type_:
+        return number
+    is_boolean = ir.IntegerType.get_signless(1) in (ir.RankedTensorType(x).element_type for x in (number.type, type_))
+    name = "stablehlo.convert" if is_boolean else "stablehlo.bitcast_convert"
+    return ir.Operation.create(name, [type_], [number]).results[0]
 
 
 def _unused(module: ir.Module, name: str) -> str:
