@@ -285,8 +285,8 @@ def power(r: OpRewrite) -> None:
 def product_scale(x: ScaledValue, count: int, *, narrow: bool) -> Scale:
     """Scale of a product of `count` elements. Raises UnsupportedError when s^count is no scale that f32 can hold.
 
-    narrow: data, or what they are rounded to next, in a program that has narrow types at all, have less range and hold
-    no product of many that are even 2 from their values: 2^100 of 100.
+    narrow: data or what they are rounded to next have less range, and hold no product of many that are even 2 from
+    their values: 2^100 of 100.
     """
     furthest = 1 if narrow else budget.LARGEST_PRODUCT
     fits = x.scale.is_constant and abs(x.scale.exponent * count) < furthest

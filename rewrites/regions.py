@@ -153,7 +153,7 @@ def _sum(r: OpRewrite, count: int, kept: Sequence[int] | None) -> None:
 def _product(r: OpRewrite, count: int) -> None:
     x, start = (to_rank_0(r.rewriter, r.scaled(i)) for i in (0, 1))
     try:
-        scale = product_scale(x, count, narrow=r.rewriter.functions.narrow) * start.scale
+        scale = product_scale(x, count, narrow=r.rewriter.narrow) * start.scale
     except UnsupportedError:
         return on_values(r)
     r.set_operand(0, x.data)
