@@ -42,7 +42,7 @@ def add(r: OpRewrite) -> None:
             r.because("constant")
             moments = r.scaled(1 - i).moments
             if not scale.factors and abs(number) >= 2 * moments.rms * 2.0**scale.exponent:
-                moments = _beside_number(r, i, of_constant(number * 2.0**-scale.exponent))
+                moments = _beside_number(r, i, of_constant(number * 2.0**-scale.exponent), moments)
             return finish_combined(r, scale, moments)
     if r.op.results[0] in r.rewriter.range_reductions:
         r.because("range")
@@ -410,11 +410,10 @@ def constant_operand(r: OpRewrite, index: int, position: int, number: float) -> 
 
 
 # 1 + 0.1 x: as large as the number, and products of such are; 1 - x of an x as large is as large as x
-def _beside_number(r: OpRewrite, index: int, number: Moments) -> Moments:
+def _beside_number(r: OpRewrite, index: int, number: Moments, other: Moments) -> Moments:
     """Moments of the sum of a number, operand `index`, and a smaller tensor, of which the scale is kept."""
-    other = r.scaled(1 - index).moments
-    terms = (number, other) if index == 0 else (other, number)
-    return terms[0].plus(terms[1], -1 if r.name == "stablehlo.subtract" else 1)
+    first, second = (number, other) if index == 0 else (other, number)
+    return first.plus(second, -1 if r.name == "stablehlo.subtract" else 1)
 
 
 # rem(s x, s y) = s rem(x, y); |rem(x, y)| <= |x| and |y|

@@ -3,7 +3,8 @@
     exp(x - max(x)), exp(x - logsumexp(x)), exp(x - softplus(x)) <= 1
     exp(-x^2), exp(-|x|), exp(2 tanh(x)): by intervals
 
-Of any other argument the exponential may be of any size: exp(z / 0.05) of cosines z goes up to 2^29.
+Of any other argument the exponential may be of any size: exp(z / 0.05) of cosines z goes up to 2^29. So may that of
+a bounded one which is far from 0, exp(-20 + 2 tanh(x)): it is nowhere near 1.
 """
 
 import math

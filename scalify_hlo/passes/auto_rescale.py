@@ -257,7 +257,8 @@ class AutoRescale(Pass):
                 found.setdefault(value, "differences")
             if update.is_named:
                 inputs = given_values(calls, main, given, differences, number)
-                found |= {value: "inputs" for value in inputs.met if value not in found}
+                for value in inputs.met:
+                    found.setdefault(value, "inputs")
                 for value in heads if "products" in self.places else ():
                     if inputs.weigh(value):
                         found.setdefault(value, "factors")
