@@ -248,3 +248,19 @@ def test_gradients_of_layers(name: str, precision: Any, most: float) -> None:
 def test_a_step_without_products_is_that_of_f32(name: str, precision: Any) -> None:
     errors = gradient_errors(ALONE[name](np.random.default_rng(0)), precision)
     assert max(errors.values()) < 1e-3, errors
+
+
+# a_1 a_2 ... a_n, each of size 8, is 2^24: no scale of the factors says so
+@pytest.mark.parametrize("precision", ["fp16", "fp8"])
+@pytest.mark.parametrize("product", [jnp.prod, jnp.cumprod])
+def test_a_product_over_a_dimension_is_not_rounded(product: Callable[..., Any], precision: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, w = np.float32(rng.standard_normal((16, 32))), np.float32(1.5 * rng.standard_normal((32, 8)))
+
+    def forward(w: Any, x: Any) -> Any:
+        return product(x @ w, axis=1)
+
+    wanted = np.asarray(forward(w, x))
+    assert np.abs(wanted).max() > 2.0**17
+    result = np.asarray(sc.asarray(sc.scalify(forward, precision=precision)(sc.as_scaled_array(w), x)))
+    np.testing.assert_allclose(result, wanted, rtol=0, atol=0.01 * np.abs(wanted).max())

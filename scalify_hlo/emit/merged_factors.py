@@ -14,8 +14,8 @@ import math
 
 from scalify_hlo.analysis.calls import defining_op, only_reader, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import CONSTANT, constant_behind, splat, splat_number
-from scalify_hlo.size.laws.reductions import body_kind
 from scalify_hlo.types import tensor_info
 
 _MULTIPLY, _DIVIDE, _CONVERT = "stablehlo.multiply", "stablehlo.divide", "stablehlo.convert"

@@ -2,7 +2,9 @@
 
 from scalify_hlo.bindings import ir
 
-_KINDS = {f"stablehlo.{name}": name for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
+_KINDS = {
+    f"stablehlo.{name}": name for name in ("add", "subtract", "multiply", "maximum", "minimum", "and", "or", "xor")
+}
 _ORDERS = {"GT": "maximum", "GE": "maximum", "LT": "minimum", "LE": "minimum"}
 
 

@@ -32,6 +32,7 @@ from scalify_hlo.analysis.residuals import residual_values
 from scalify_hlo.analysis.simulations import simulated_values
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.carriers import carries
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, has, is_identity_call
@@ -143,7 +144,10 @@ class Retyper(OperationRetyper):
             computed = (self.policy.reductions or natural) if natural != WIDE else WIDE
         elif sums:
             computed = self.policy.accumulation if natural != WIDE else WIDE
-            if op.name in ("stablehlo.reduce", "stablehlo.reduce_window") and shrinks(op):
+            # How large a sum of few elements or a product of n, |x|^n, is does not follow from the operand's scale.
+            if op.name in ("stablehlo.reduce", "stablehlo.reduce_window") and (
+                shrinks(op) or body_kind(op) == "multiply"
+            ):
                 natural = WIDE
         else:
             extreme = any(held.extreme for held in data) or self._is_extreme(op, list(operands.values()))

@@ -4,19 +4,13 @@ import dataclasses
 import math
 
 from scalify_hlo.analysis.origins import are_exponentials
-from scalify_hlo.bindings import ir
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.manual import group_size
 from scalify_hlo.size.algebra import Size
 from scalify_hlo.size.laws.arithmetic import add
 from scalify_hlo.size.laws.assembly import beside
 from scalify_hlo.size.moments import Moments
 from scalify_hlo.size.view import View, law
-
-
-def body_kind(op: ir.Operation) -> str:
-    """ "add", "maximum", ... of a region of one operation on two elements; "" for others."""
-    operations = list(op.regions[0].blocks[0].operations) if len(op.regions) else []
-    return operations[0].operation.name.removeprefix("stablehlo.") if len(operations) == 2 else ""
 
 
 def combined(v: View, count: float) -> Size:
