@@ -1,10 +1,13 @@
 """Operations moved out of a block into a function of their own, which is called in their place."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.emit.packed_scales import elements_of, vector_of
 from scalify_hlo.module.identity import symbol_name
+from scalify_hlo.module.traits import Trait, has
+from scalify_hlo.types import tensor_info
 
 # What XLA is told of an operation, by StableHLO's name for it.
 _FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
@@ -17,6 +20,18 @@ def leaving(operations: Sequence[ir.Operation]) -> list[ir.Value]:
     return [result for result in results if any(use.owner.operation not in inside for use in result.uses)]
 
 
+def settled_numbers(block: ir.Block) -> set[ir.Value]:
+    """Values of rank 0 of a block that follow from constants alone by arithmetic, constants included."""
+    found: set[ir.Value] = set()
+    for operation in block.operations:
+        op = operation.operation
+        if op.name != "stablehlo.constant" and not (has(op.name, Trait.ELEMENTWISE) and op.operands):
+            continue
+        if tensor_info(op.results[0].type).rank == 0 and all(operand in found for operand in op.operands):
+            found.update(op.results)
+    return found
+
+
 def outline(
     module: ir.Module,
     name: str,
@@ -24,19 +39,22 @@ def outline(
     before: ir.Operation,
     told: Mapping[str, str],
     *,
+    settled: AbstractSet[ir.Value] = frozenset(),
     in_one_vector: bool = False,
 ) -> None:
     """Move operations without regions, of one result each, into a private function, and call it.
 
     operations: of one block, in its order, and defined by nothing that follows `before`, where the call is placed.
-        Constants that they read are copied with them.
+        What they read of `settled`, and constants, is copied with them.
     name: of the function, with a number behind it where the module has the name.
+    settled: values that follow from constants, which XLA computes as it compiles, and not in a function that it is
+        to leave alone.
     told: frontend attributes of the call, which are for XLA.
-    in_one_vector: what the function is given, numbers of 32 bits and booleans, comes in one vector, which it returns as
-        well, for nobody. What is given alone XLA may find to be a constant, which it writes into the function.
+    in_one_vector: numbers of 32 bits and booleans that the function is given come in one vector, and all that it is
+        given it returns as well, for nobody. What XLA finds to be a constant it writes into the function.
     """
     results = leaving(operations)
-    constants: dict[ir.Value, ir.Operation] = {}
+    copied: dict[ir.Value, ir.Operation] = {}
     given: dict[ir.Value, None] = {}
     inside = {op.results[0] for op in operations}
     for op in operations:
@@ -44,18 +62,20 @@ def outline(
             if operand in inside:
                 continue
             owner = operand.owner
-            if not isinstance(owner, ir.Block) and owner.name == "stablehlo.constant":
-                constants[operand] = owner.operation
+            if operand in settled or (not isinstance(owner, ir.Block) and owner.name == "stablehlo.constant"):
+                _copy_with_operands(operand, copied)
             else:
                 given[operand] = None
     inputs = list(given)
-    in_one_vector = in_one_vector and bool(inputs)
+    together = [value for value in inputs if in_one_vector and not tensor_info(value.type).rank]
+    apart = [value for value in inputs if value not in together]
     types = [value.type for value in results]
     callee = _unused(module, name)
     with before.location:
         with ir.InsertionPoint(before):
             number = ir.RankedTensorType.get([], ir.F32Type.get())
-            handed = [vector_of([_as(value, number) for value in inputs])] if in_one_vector else inputs
+            handed = [vector_of([_as(value, number) for value in together])] if together else []
+        handed += apart
         types += [value.type for value in handed] if in_one_vector else []
         with ir.InsertionPoint(module.body):
             signature = ir.FunctionType.get([value.type for value in handed], types)
@@ -67,9 +87,10 @@ def outline(
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
         body = function.regions[0].blocks.append(*signature.inputs)
         with ir.InsertionPoint(body):
-            own = elements_of(body.arguments[0], range(len(inputs))) if in_one_vector else body.arguments
-            known = {value: _as(taken, value.type) for value, taken in zip(inputs, own, strict=True)}
-            for op in [*constants.values(), *operations]:
+            own = elements_of(body.arguments[0], range(len(together))) if together else []
+            known = {value: _as(taken, value.type) for value, taken in zip(together, own, strict=True)}
+            known.update(zip(apart, [*body.arguments][len(handed) - len(apart) :], strict=True))
+            for op in [*copied.values(), *operations]:
                 copy = op.clone()
                 for i, operand in enumerate(op.operands):
                     copy.operands[i] = known[operand]
@@ -85,6 +106,17 @@ def outline(
         result.replace_all_uses_with(replacement)
     for op in reversed(operations):
         op.erase()
+
+
+def _copy_with_operands(value: ir.Value, copied: dict[ir.Value, ir.Operation]) -> None:
+    """Add what a value follows from, and its own operation, to the operations to copy."""
+    pending = [value]
+    while pending:
+        op = pending[-1].owner.operation
+        missing = [operand for operand in op.operands if operand not in copied]
+        if not missing:
+            copied[pending.pop()] = op
+        pending += missing
 
 
 def _as(number: ir.Value, type_: ir.Type) -> ir.Value:

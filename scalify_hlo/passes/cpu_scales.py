@@ -8,7 +8,8 @@ call that it is told not to inline, and to be small (xla/backends/cpu/codegen, C
 makes such calls of small loops), whatever the call computes. So the arithmetic of rank-0 values that follows from the
 arguments alone becomes a function that is called at the start, and what is left and only leaves the program one that
 is called at the end. What waits for a statistic becomes one that is called behind it: XLA:CPU would compute it again in
-each kernel that reads a scale, which is most of what it compiled of an FP8 step with measured gradients.
+each kernel that reads a scale, which is most of what it compiled of an FP8 step with measured gradients. Numbers that
+follow from constants stay where they are, and tensors that are computed of them are constants to XLA.
 
 The front end and the execution tools run the pass where they compile for XLA:CPU. XLA:GPU fuses nothing within a call.
 
@@ -21,7 +22,7 @@ from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, terminator, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.outlining import leaving, outline
+from scalify_hlo.emit.outlining import leaving, outline, settled_numbers
 from scalify_hlo.emit.packed_scales import (
     FEWEST,
     FEWEST_ARGUMENTS,
@@ -84,6 +85,7 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
     """Move the arithmetic of rank-0 values in a function's body into functions that it calls."""
     block = function.regions[0].blocks[0]
     joining = _joining(terminator(block))
+    settled = settled_numbers(block)
     vectors = arguments_of_role(function, SCALES)
     known: set[ir.Value] = {argument for argument in block.arguments if tensor_info(argument.type).rank == 0} | vectors
     numbers: list[ir.Operation] = []
@@ -91,29 +93,29 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
     for operation in block.operations:
         op = operation.operation
         taken = bool(vectors) and _takes_element(op, vectors)
-        if not taken and not _is_arithmetic(op) and op not in joining:
+        if (not taken and not _is_arithmetic(op) and op not in joining) or op.results[0] in settled:
             continue
         numbers.append(op)
-        if all(operand in known or _is_constant(operand) for operand in op.operands) and op not in joining:
+        if all(operand in known or operand in settled for operand in op.operands) and op not in joining:
             known.add(op.results[0])
             first.append(op)
     last = _only_leaving(op for op in numbers if op.results[0] not in known)
     if len(leaving(last)) >= FEWEST or not joining.isdisjoint(last):
-        _outline(module, "leaving_scales", last, terminator(block))
+        _outline(module, "leaving_scales", last, terminator(block), settled)
     if len(leaving(first)) >= FEWEST_ARGUMENTS:
         moved = set(first)
         before = next(op.operation for op in block.operations if op.operation not in moved)
-        _outline(module, "scales", first, before, of_arguments=True)
-    _outline_followers(module, block)
+        _outline(module, "scales", first, before, settled, of_arguments=True)
+    _outline_followers(module, block, settled)
 
 
-def _outline_followers(module: ir.Module, block: ir.Block) -> None:
+def _outline_followers(module: ir.Module, block: ir.Block, settled: set[ir.Value]) -> None:
     """Move arithmetic of rank-0 values that waits for the same value of data into a function each, called behind it."""
     operations = [operation.operation for operation in block.operations]
-    numbers = {op.results[0] for op in operations if _is_arithmetic(op)}
+    numbers = {op.results[0] for op in operations if _is_arithmetic(op) or _takes_number(op)} - settled
     while numbers:
-        groups = _by_latest(operations, numbers)
-        few = [op.results[0] for place, group in groups.items() for op in group if not place or len(group) < FEWEST]
+        groups = _by_latest(operations, numbers, settled)
+        few = [op.results[0] for place, group in groups.items() for op in group if not place or _count(group) < FEWEST]
         if not few:
             break
         numbers.difference_update(few)  # they stay where they are, and others wait for them
@@ -121,13 +123,19 @@ def _outline_followers(module: ir.Module, block: ir.Block) -> None:
         return
     others = [op for op in operations if not op.results or op.results[0] not in numbers]
     for place, group in groups.items():
-        _outline(module, "scales", group, others[place])
+        _outline(module, "scales", group, others[place], settled)
 
 
-def _by_latest(operations: list[ir.Operation], numbers: set[ir.Value]) -> dict[int, list[ir.Operation]]:
+def _count(group: list[ir.Operation]) -> int:
+    return sum(_is_arithmetic(op) for op in group)
+
+
+def _by_latest(
+    operations: list[ir.Operation], numbers: set[ir.Value], settled: set[ir.Value]
+) -> dict[int, list[ir.Operation]]:
     """Of those operations that give `numbers` lists of which each waits for the same of all others.
 
-    Its key is how many others there are up to this one, 0 for what waits for none. Others are without constants.
+    Its key is how many others there are up to this one, 0 for what waits for none. Others are without what is settled.
     """
     waits: dict[ir.Value, int] = {}
     groups: dict[int, list[ir.Operation]] = {}
@@ -139,7 +147,7 @@ def _by_latest(operations: list[ir.Operation], numbers: set[ir.Value]) -> dict[i
             groups.setdefault(latest, []).append(op)
             continue
         count += 1
-        if op.name != "stablehlo.constant":
+        if op.name != "stablehlo.constant" and settled.isdisjoint(op.results):
             waits.update((result, count) for result in op.results)
     return groups
 
@@ -150,6 +158,14 @@ def _takes_element(op: ir.Operation, vectors: set[ir.Value]) -> bool:
         slice_ = defining_op(op.operands[0])
         return slice_ is not None and slice_.name == "stablehlo.slice" and slice_.operands[0] in vectors
     return op.name == "stablehlo.slice" and op.operands[0] in vectors and place_in_vector(op) is not None
+
+
+def _takes_number(op: ir.Operation) -> bool:
+    """Whether an operation is part of what takes a number out of a vector, as of statistics."""
+    if op.name == "stablehlo.reshape":
+        slice_ = defining_op(op.operands[0])
+        return slice_ is not None and _takes_number(slice_)
+    return place_in_vector(op) is not None
 
 
 def _joining(last: ir.Operation) -> set[ir.Operation]:
@@ -164,7 +180,13 @@ def _joining(last: ir.Operation) -> set[ir.Operation]:
 
 
 def _outline(
-    module: ir.Module, name: str, operations: list[ir.Operation], before: ir.Operation, *, of_arguments: bool = False
+    module: ir.Module,
+    name: str,
+    operations: list[ir.Operation],
+    before: ir.Operation,
+    settled: set[ir.Value],
+    *,
+    of_arguments: bool = False,
 ) -> None:
     """Make operations calls. of_arguments: they follow from the function's arguments alone.
 
@@ -173,7 +195,7 @@ def _outline(
     """
     for start in range(0, len(operations), _MOST_OPERATIONS):
         part = operations[start : start + _MOST_OPERATIONS]
-        outline(module, name, part, before, _ONE_KERNEL, in_one_vector=not of_arguments)
+        outline(module, name, part, before, _ONE_KERNEL, settled=settled, in_one_vector=not of_arguments)
 
 
 def _is_arithmetic(op: ir.Operation) -> bool:
@@ -183,11 +205,6 @@ def _is_arithmetic(op: ir.Operation) -> bool:
         tensor_info(value.type).rank == 0 and tensor_info(value.type).element in _NUMBERS
         for value in (op.results[0], *op.operands)
     )
-
-
-def _is_constant(value: ir.Value) -> bool:
-    op = defining_op(value)
-    return op is not None and op.name == "stablehlo.constant"
 
 
 def _only_leaving(numbers: Iterable[ir.Operation]) -> list[ir.Operation]:

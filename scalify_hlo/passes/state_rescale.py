@@ -85,7 +85,9 @@ class StateRescale(Pass):
                 if kind not in self.kinds or not info.is_static or info.is_empty:
                     continue
                 if kind == "moments":
-                    last.operands[result] = _rebased(module, last.operands[result], -budget.MOMENTS_BELOW, due)
+                    held = _scale_of(module, main.regions[0].blocks[0], argument)
+                    moment = last.operands[result]
+                    last.operands[result] = _rebased(module, moment, -budget.MOMENTS_BELOW, due, held)
                     continue
                 found = _Leaving(*(_where_updated(calls, last, result) if due is None else (last, result)))
                 if is_partitioned(module):  # a sample of each stays on the devices that it lies on
@@ -154,19 +156,43 @@ def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | N
                 each.terminator.operands[each.position] = rebased
 
 
-def _rebased(module: ir.Module, value: ir.Value, target: int, due: ir.Value | None) -> ir.Value:
-    """The same state with a scale by which its data are of size 2^target."""
+def _scale_of(module: ir.Module, block: ir.Block, argument: int) -> ir.Value:
+    """The scale that a state enters with."""
+    value = block.arguments[argument]
+    with ir.InsertionPoint.at_block_begin(block):
+        scalar = emit.tensor_type((), "f32")
+        return marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])[1]
+
+
+# v' = b v + (1 - b) g^2 with g = 0 for once: the scale of g^2, at its smallest, is 2^76 below that of v' = b v
+def _rebased(
+    module: ir.Module, value: ir.Value, target: int, due: ir.Value | None, held: ir.Value | None = None
+) -> ir.Value:
+    """The same state with a scale by which its data are of size 2^target.
+
+    held: the scale to have where the squares of data leave the range of f32, so that they cannot be measured.
+    """
     scalar = emit.tensor_type((), "f32")
     ip, location = after(value) if due is None else _before_return(value, due)
     with ip, location:
         data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
         most = _SAMPLE_OF_SEVERAL if is_partitioned(module) else _SAMPLE
         size = magnitude(_sample(emit.convert(data, "f32"), most), "l2")
-        return _with_scale(module, value, scale, _factor(size, target, due))
+        return _with_scale(module, value, scale, _factor(size, target, due), size, held)
 
 
-def _with_scale(module: ir.Module, value: ir.Value, scale: ir.Value, factor: ir.Value) -> ir.Value:
+def _with_scale(
+    module: ir.Module,
+    value: ir.Value,
+    scale: ir.Value,
+    factor: ir.Value,
+    size: ir.Value | None = None,
+    held: ir.Value | None = None,
+) -> ir.Value:
     rescaled = emit.op("multiply", scale.type, scale, factor)
+    if size is not None and held is not None:
+        finite = emit.op("is_finite", emit.tensor_type((), "i1"), size)
+        rescaled = emit.op("select", scale.type, finite, rescaled, held)
     return marker(module, "scalify.set_scaling", [value, rescaled], [value.type])[0]
 
 

@@ -1,0 +1,75 @@
+"""Steps in which a gradient is all but 0: a batch of padding, a term that is switched off, a margin that is kept.
+
+# v' = b v + (1 - b) g^2 with g = 0 is b v, at the scale of v
+
+An average takes the scale of what enters it, which is 2^-96 for the square of a gradient of zeros: v, 2^76 times as
+large, has squares beyond f32's range there and cannot be measured. It keeps the scale that it had.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import scalify_hlo as sc
+
+_Tree = dict[str, Any]
+
+
+def weighted(p: _Tree, x: Any, y: Any, weight: Any) -> Any:
+    """A regression of which a batch may count nothing."""
+    return weight * jnp.mean((jnp.tanh(x @ p["a"]) @ p["b"] - y) ** 2)
+
+
+def masked(p: _Tree, x: Any, y: Any, weight: Any) -> Any:
+    """Rows of which a batch may have none."""
+    errors = jnp.mean((jax.nn.silu(x @ p["a"]) @ p["b"] - y) ** 2, 1) * weight
+    return jnp.sum(errors) / jnp.maximum(jnp.sum(weight * jnp.ones_like(errors)), 1.0)
+
+
+def margin(p: _Tree, x: Any, y: Any, weight: Any) -> Any:
+    """Margins, all of which a batch may keep."""
+    scores = jax.nn.relu(x @ p["a"]) @ p["b"]
+    return jnp.mean(jnp.maximum(0.0, 3 - jnp.sign(y) * scores - 1e3 * (1 - weight)))
+
+
+@pytest.mark.parametrize("scanned", [False, True])
+@pytest.mark.parametrize("optimiser", [optax.adam, optax.rmsprop])
+@pytest.mark.parametrize("loss", [weighted, masked, margin])
+def test_second_moments_outlast_a_step_without_gradient(
+    loss: Callable[..., Any], optimiser: Callable[..., optax.GradientTransformation], scanned: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    parameters = {
+        "a": np.float32(rng.standard_normal((32, 64)) / 6),
+        "b": np.float32(rng.standard_normal((64, 16)) / 8),
+    }
+    x = np.float32(rng.standard_normal((64, 32)))
+    y = np.sin(x[:, :16])
+    optimizer = optimiser(1e-3)
+
+    def one(state: Any, weight: Any) -> Any:
+        p, moments = state
+        value, gradient = jax.value_and_grad(loss)(p, x, y, weight)
+        update, moments = optimizer.update(gradient, moments, p)
+        return (optax.apply_updates(p, update), moments), value
+
+    def step(state: Any, weight: Any) -> Any:
+        return jax.lax.scan(one, state, jnp.stack([weight, weight])) if scanned else one(state, weight)
+
+    weights = np.float32([1, 1, 1, 0, 1, 1, 0, 1])
+    plain = parameters, optimizer.init(parameters)
+    scaled = sc.as_scaled_array(plain)
+    rewritten = sc.scalify(step, precision="fp16 moments=f16")
+    jitted = jax.jit(step)
+    for weight in weights:
+        plain, value = jitted(plain, weight)
+        scaled, other = rewritten(scaled, sc.as_scaled_array(weight))
+    np.testing.assert_allclose(np.asarray(sc.asarray(other)), value, rtol=0.02)
+    for exact, kept in zip(*(jax.tree.leaves(s[0]) for s in (plain, sc.asarray(scaled))), strict=True):
+        moved = np.linalg.norm(exact - np.asarray(kept, np.float32))
+        assert moved < 0.1 * np.linalg.norm(exact - parameters["a" if exact.shape == (32, 64) else "b"])
