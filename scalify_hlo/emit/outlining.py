@@ -87,9 +87,10 @@ def outline(
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
         body = function.regions[0].blocks.append(*signature.inputs)
         with ir.InsertionPoint(body):
-            own = elements_of(body.arguments[0], range(len(together))) if together else []
-            known = {value: _as(taken, value.type) for value, taken in zip(together, own, strict=True)}
-            known.update(zip(apart, [*body.arguments][len(handed) - len(apart) :], strict=True))
+            own: list[ir.Value] = list(body.arguments)
+            elements: list[ir.Value] = [*elements_of(own.pop(0), range(len(together)))] if together else []
+            known = {value: _as(taken, value.type) for value, taken in zip(together, elements, strict=True)}
+            known.update(zip(apart, own, strict=True))
             for op in [*copied.values(), *operations]:
                 copy = op.clone()
                 for i, operand in enumerate(op.operands):

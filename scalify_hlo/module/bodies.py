@@ -11,19 +11,20 @@ _ORDERS = {"GT": "maximum", "GE": "maximum", "LT": "minimum", "LE": "minimum"}
 def body_kind(op: ir.Operation, region: int = 0) -> str:
     """What a two-argument reducer computes: "add", "multiply", "maximum", ..., "first", "second" or "other"."""
     block = op.regions[region].blocks[0]
-    arguments = list(block.arguments)
+    arguments, operations = list(block.arguments), list(block.operations)
     if len(arguments) != 2:
         return "other"
-    operations = [inner.operation for inner in block.operations]
-    returned = list(operations[-1].operands)
-    if len(operations) == 1 and returned[0] in arguments:
-        return "second" if returned[0] == arguments[1] else "first"
-    if len(operations) != 2 or len(operations[0].operands) != 2:
+    last = operations[-1].operation
+    returned = last.operands[0]
+    if len(operations) == 1 and returned in arguments:
+        return "second" if returned == arguments[1] else "first"
+    if len(operations) != 2:
         return "other"
-    kind = _KINDS.get(operations[0].name, "other")
-    operands = set(operations[0].operands)
-    uses_both = arguments[0] in operands and arguments[1] in operands
-    return kind if uses_both and returned[0] == operations[0].results[0] else "other"
+    first = operations[0].operation
+    operands = list(first.operands)
+    if len(operands) != 2 or returned != first.results[0]:
+        return "other"
+    return _KINDS.get(first.name, "other") if operands in (arguments, arguments[::-1]) else "other"
 
 
 # argmax: (x > y or x != x) ? x : y

@@ -115,7 +115,8 @@ def _outline_followers(module: ir.Module, block: ir.Block, settled: set[ir.Value
     numbers = {op.results[0] for op in operations if _is_arithmetic(op) or _takes_number(op)} - settled
     while numbers:
         groups = _by_latest(operations, numbers, settled)
-        few = [op.results[0] for place, group in groups.items() for op in group if not place or _count(group) < FEWEST]
+        small = [group for place, group in groups.items() if not place or sum(map(_is_arithmetic, group)) < FEWEST]
+        few = [op.results[0] for group in small for op in group]
         if not few:
             break
         numbers.difference_update(few)  # they stay where they are, and others wait for them
@@ -124,10 +125,6 @@ def _outline_followers(module: ir.Module, block: ir.Block, settled: set[ir.Value
     others = [op for op in operations if not op.results or op.results[0] not in numbers]
     for place, group in groups.items():
         _outline(module, "scales", group, others[place], settled)
-
-
-def _count(group: list[ir.Operation]) -> int:
-    return sum(_is_arithmetic(op) for op in group)
 
 
 def _by_latest(

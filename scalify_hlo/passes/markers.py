@@ -48,11 +48,16 @@ def _over_devices(number: ir.Value, name: str, groups: ir.Attribute | None) -> i
 
 def power_of_two(x: ir.Value, otherwise: float = 1.0) -> ir.Value:
     """f32 numbers: the largest power of two not above each of x; `otherwise` where x is 0, infinite or NaN."""
-    shape = tensor_info(x.type).shape
-    integer = emit.tensor_type(shape, "i32")
+    usable, power = usable_power(x)
+    return emit.op("select", x.type, usable, power, emit.splat(x.type, otherwise))
+
+
+def usable_power(x: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Of f32 numbers, whether each is positive and finite, and the largest power of two not above it if so."""
+    integer = emit.tensor_type(tensor_info(x.type).shape, "i32")
     bits = emit.op("bitcast_convert", integer, x)
     power = emit.op("bitcast_convert", x.type, emit.op("and", integer, bits, emit.integer_splat(integer, 0x7F800000)))
-    return emit.op("select", x.type, _is_usable(power), power, emit.splat(x.type, otherwise))
+    return _is_usable(power), power
 
 
 def _is_usable(x: ir.Value) -> ir.Value:

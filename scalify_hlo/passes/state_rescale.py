@@ -32,7 +32,7 @@ from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
-from scalify_hlo.passes.markers import magnitude, marker, power_of_two
+from scalify_hlo.passes.markers import magnitude, marker, power_of_two, usable_power
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.samples import strided
 from scalify_hlo.types import tensor_info
@@ -152,7 +152,8 @@ def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | N
             ]
             factors = _factor(_sizes(samples, [sampled.table for _, sampled in group]), 0, due)
             for i, ((each, _), (_, scale)) in enumerate(zip(group, pairs, strict=True)):
-                rebased = _with_scale(module, each.value, scale, element_of(factors, i))
+                rescaled = emit.op("multiply", scale.type, scale, element_of(factors, i))
+                rebased = _with_scale(module, each.value, rescaled)
                 each.terminator.operands[each.position] = rebased
 
 
@@ -165,12 +166,13 @@ def _scale_of(module: ir.Module, block: ir.Block, argument: int) -> ir.Value:
 
 
 # v' = b v + (1 - b) g^2 with g = 0 for once: the scale of g^2, at its smallest, is 2^76 below that of v' = b v
+# v' = b v + (1 - b) (g / |g|)^2 with a g of outliers: that of g^2 may be as far above it
 def _rebased(
     module: ir.Module, value: ir.Value, target: int, due: ir.Value | None, held: ir.Value | None = None
 ) -> ir.Value:
     """The same state with a scale by which its data are of size 2^target.
 
-    held: the scale to have where the squares of data leave the range of f32, so that they cannot be measured.
+    held: the scale to have where the squares of all data leave the range of f32, so that they cannot be measured.
     """
     scalar = emit.tensor_type((), "f32")
     ip, location = after(value) if due is None else _before_return(value, due)
@@ -178,29 +180,26 @@ def _rebased(
         data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
         most = _SAMPLE_OF_SEVERAL if is_partitioned(module) else _SAMPLE
         size = magnitude(_sample(emit.convert(data, "f32"), most), "l2")
-        return _with_scale(module, value, scale, _factor(size, target, due), size, held)
+        if held is None:
+            return _with_scale(module, value, emit.op("multiply", scale.type, scale, _factor(size, target, due)))
+        usable, power = usable_power(size)
+        moved = emit.op("multiply", scale.type, scale, _where_far(power, target, due))
+        return _with_scale(module, value, emit.op("select", scale.type, usable, moved, held))
 
 
-def _with_scale(
-    module: ir.Module,
-    value: ir.Value,
-    scale: ir.Value,
-    factor: ir.Value,
-    size: ir.Value | None = None,
-    held: ir.Value | None = None,
-) -> ir.Value:
-    rescaled = emit.op("multiply", scale.type, scale, factor)
-    if size is not None and held is not None:
-        finite = emit.op("is_finite", emit.tensor_type((), "i1"), size)
-        rescaled = emit.op("select", scale.type, finite, rescaled, held)
-    return marker(module, "scalify.set_scaling", [value, rescaled], [value.type])[0]
+def _with_scale(module: ir.Module, value: ir.Value, scale: ir.Value) -> ir.Value:
+    return marker(module, "scalify.set_scaling", [value, scale], [value.type])[0]
 
 
 def _factor(size: ir.Value, target: int, due: ir.Value | None) -> ir.Value:
     """What scales are multiplied by, of data of some sizes, f32 numbers: 1 where these are near 2^target."""
-    shape = tensor_info(size.type).shape
     # Zeros count as what they should be: their scale stays.
-    size = power_of_two(size, otherwise=2.0**target)
+    return _where_far(power_of_two(size, otherwise=2.0**target), target, due)
+
+
+def _where_far(size: ir.Value, target: int, due: ir.Value | None) -> ir.Value:
+    """Powers of two over 2^target where they are far from it, else 1."""
+    shape = tensor_info(size.type).shape
     low, high = (emit.splat(size.type, 2.0 ** (target + side * budget.STATE_NEAR)) for side in (-1, 1))
     far = emit.op("or", emit.tensor_type(shape, "i1"), emit.compare(size, low, "LT"), emit.compare(size, high, "GT"))
     if due is not None:

@@ -55,7 +55,10 @@ class AffineForms:
                 pending.pop()
                 continue
             terms = self.terms(current)
-            missing = [v for _, v in terms or () if v not in self._forms and v != current]
+            missing: list[ir.Value] = []
+            for _, part in terms or ():
+                if part not in self._forms and part != current:
+                    missing.append(part)
             if missing:
                 pending += missing
                 continue
@@ -75,7 +78,9 @@ class AffineForms:
                 for source, power in inner.items():
                     form[source] = form.get(source, ZERO) + coefficient * power
             form = {source: c for source, c in form.items() if c.terms}
-        large = len(form) > _MOST_SOURCES or any(c.is_large for c in form.values())
+        large = len(form) > _MOST_SOURCES
+        for coefficient in form.values():
+            large = large or coefficient.is_large
         return {value: ONE} if large or _is_bounded_source(value, form) else form
 
     def terms(self, value: ir.Value) -> Terms:

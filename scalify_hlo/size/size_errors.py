@@ -130,7 +130,9 @@ class SizeErrors:
                 # Of the pieces one applies to an element, where the function is about as large as it.
                 self._set(known, op.results[0], known.get(written_out[op], _NONE))
                 continue
-            operands = [known.get(operand, _NONE) for operand in op.operands]
+            operands: list[_Degrees] = []
+            for operand in op.operands:
+                operands.append(known.get(operand, _NONE))
             for result, degrees in zip(op.results, self._operation(op, operands, known), strict=True):
                 self._set(known, result, degrees)
         return [known.get(operand, _NONE) for operand in terminator(block).operands]

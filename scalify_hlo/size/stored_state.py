@@ -44,7 +44,10 @@ def cancelling(forms: AffineForms, state: set[ir.Value], operations: Iterable[ir
     found: set[ir.Value] = set()
     read = set[ir.Value]()
     for op in operations:
-        if not all(tensor_info(r.type).is_float and forms.terms(r) is not None for r in op.results):
+        is_sum = True
+        for result in op.results:
+            is_sum = is_sum and tensor_info(result.type).is_float and forms.terms(result) is not None
+        if not is_sum:
             for value in op.operands:
                 if isinstance(value.type, ir.RankedTensorType):
                     read.add(value)

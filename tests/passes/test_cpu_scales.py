@@ -2,8 +2,16 @@
 
 import subprocess
 import sys
+from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+
+from scalify_hlo.execution import xla
+from scalify_hlo.execution.modules import as_module, to_bytecode
+from scalify_hlo.passes.precision_pipeline import precision_pipeline
 
 # XLA finds that %far is not read, within the called function only.
 MODULE = """
@@ -70,3 +78,24 @@ def test_a_parameter_that_is_a_constant() -> None:
     run = subprocess.run([sys.executable, "-c", ODE], text=True, capture_output=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     assert float(run.stdout) < 2e-3
+
+
+def test_results_of_more_parameters_than_a_call_computes() -> None:
+    """Packed into one vector, which is put together of numbers that one call computes in another."""
+
+    def step(p: list[Any], m: list[Any], x: Any) -> Any:
+        def loss(p: list[Any]) -> Any:
+            return sum(jnp.mean((jnp.tanh(x @ w) - x) ** 2) for w in p)
+
+        g = jax.grad(loss)(p)
+        m = [0.9 * a + 0.1 * b for a, b in zip(m, g, strict=True)]
+        return [w - 0.1 * a / (1 + jnp.max(jnp.abs(w))) for w, a in zip(p, m, strict=True)], m
+
+    rng = np.random.default_rng(0)
+    parameters = [np.float32(rng.standard_normal((4, 4))) for _ in range(80)]
+    moments = [np.zeros((4, 4), np.float32) for _ in parameters]
+    x = np.float32(rng.standard_normal((8, 4)))
+    module = as_module(jax.jit(step).lower(parameters, moments, x).as_text())
+    precision_pipeline(None, pack_scales=True).run(module, [])
+    executable = xla.compile(to_bytecode(module))
+    assert len(executable.signature.results) == 161
