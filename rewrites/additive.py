@@ -386,6 +386,8 @@ def constant_operand(r: OpRewrite, index: int, position: int, number: float) -> 
     # s x + c = s (x + c/s)
     """
     other = r.scaled(position)
+    if 0 < number < budget.NEXT_TO_NOTHING and not r.info(index).is_narrow and other.scale.is_scalar:
+        return _beside_nothing(r, position, other, number)
     if other.scale.is_constant:
         quotient = number * 2.0**-other.scale.exponent
         if abs(quotient) >= 2.0**budget.LARGEST_TERM:
@@ -407,6 +409,15 @@ def constant_operand(r: OpRewrite, index: int, position: int, number: float) -> 
     least = math.floor((math.log2(number) - other.scale.exponent) / degree) - budget.BELOW_EPSILON
     floored = r.emit.floored(root, least, in_place=not r.rewriter.narrow)
     return (floored**degree).shifted(other.scale.exponent)
+
+
+# x / (|x| + tiny), 0 at x = 0: tiny / s is subnormal for an s of 4, which XLA takes for 0
+def _beside_nothing(r: OpRewrite, position: int, other: ScaledValue, number: float) -> Scale:
+    """Bring what is combined with the smallest normal number, or one next to it, to a scale that leaves it normal."""
+    r.on_values = True
+    r.set_operand(position, unscaled(r.rewriter, other))
+    most = math.floor(math.log2(number)) - r.info(position).min_exponent
+    return r.emit.minimum([other.scale, Scale(most)])
 
 
 # 1 + 0.1 x: as large as the number, and products of such are; 1 - x of an x as large is as large as x

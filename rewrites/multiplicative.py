@@ -22,6 +22,15 @@ def power_of_two(number: float | None) -> int | None:
     return exponent - 1 if mantissa == 0.5 else None
 
 
+# 2^150 x is a number of f64; a scale of 2^150 is none of f32
+def _fits_scale(r: OpRewrite, index: int, exponent: int) -> bool:
+    """Whether a power of two may become part of an operand's scale: one that leaves f32's range stays with the data."""
+    if r.info(index).real != "f64":
+        return True
+    before = r.scaled(index).scale.exponent
+    return abs(before + exponent) <= max(abs(before), budget.SCALE_OF_F64)
+
+
 def _pass_through(r: OpRewrite, x: ScaledValue, scale: Scale) -> None:
     """The result is the operand's data at another scale; the operation disappears."""
     r.result(scale, x.moments, data=x.data, indifferent=x.indifferent)
@@ -43,7 +52,7 @@ def multiply(r: OpRewrite) -> None:
             note_product(r.rewriter, r.value(), factor, constant)
             return r.result(factor.scale, factor.moments.times(number))
         exponent = power_of_two(number)
-        if exponent is not None:
+        if exponent is not None and _fits_scale(r, 1 - i, exponent):
             x = r.scaled(1 - i)
             return _pass_through(r, x, x.scale.shifted(exponent))
     x, y = r.scaled(0), r.scaled(1)
@@ -168,7 +177,7 @@ def divide(r: OpRewrite) -> None:
     if number is not None and dividend is not None and _keeps_constant(r, dividend, number, -1):
         return r.result(dividend.scale, dividend.moments.times(1 / number))
     exponent = power_of_two(number)
-    if exponent is not None:
+    if exponent is not None and _fits_scale(r, 0, -exponent):
         x = r.scaled(0)
         return _pass_through(r, x, x.scale.shifted(-exponent))
     x, y = r.scaled(0), r.scaled(1)

@@ -41,6 +41,8 @@ LARGEST_TERM = 3
 FACTOR_NARROW = 3.0
 # A positive constant this small beside the known part of a non-negative value's scale guards against zero (epsilon).
 GUARD = 2.0**-9
+# A guard that scales of some 2^30 make subnormal in f32, which XLA takes for 0.
+NEXT_TO_NOTHING = 2.0**-96
 # A divisor c - x that may be this small beside c is one that rounding of x may make 0.
 NEXT_TO_0 = 2.0**-6
 # log2: the scale of x^2 + epsilon is not below epsilon times the square of 2^-this ...
@@ -74,6 +76,8 @@ LARGEST_POWER = 4
 HIGH_POWER_ERROR = 6
 # log2 of the largest scale that it takes, and of the inverse of the smallest.
 FURTHEST_HIGH_POWER = 60
+# log2 of the constant that a scale of f64 data takes up at most, either way: f64 holds numbers that no f32 scale does.
+SCALE_OF_F64 = 60
 # log2: the scale of a product of many elements is taken to that power as long as f32 holds it.
 LARGEST_PRODUCT = 120
 # A scale that grows with a higher power of the function's scales than this, in a type with the range of f32 ...

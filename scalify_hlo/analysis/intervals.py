@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import enters_unchanged
+from scalify_hlo.analysis.integer_intervals import EXACT, Interval, converted, representable
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, number_behind
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
-
-Interval = tuple[float, float]
 
 _ANY: Interval = (-math.inf, math.inf)
 _POSITIVE: Interval = (0.0, math.inf)
@@ -64,7 +63,7 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
     found: dict[ir.Value, Divisor] = {}
     for op in operations:
         index = 0 if op.name == "stablehlo.log" else _divisor(op)
-        if index is None or not tensor_info(op.results[0].type).is_narrow:
+        if index is None:
             continue
         divisor = op.operands[index]
         bound = _next_to_zero(divisor)
@@ -126,7 +125,7 @@ def vanishing_differences(divisor: ir.Value) -> list[ir.Value]:
             cancels = owner.name == "stablehlo.subtract" or any(_is_negative(x) for x in terms)
             if len(terms) == 1 and cancels and abs(_next_to_zero(value)) < constant * budget.NEXT_TO_0:
                 found += terms
-        elif owner.name in _VANISHES_WITH or (owner.name in MOVES and len(owner.operands) == 1):
+        elif owner.name in _VANISHES_WITH or _hands_on(owner):
             pending += [(operand, steps - 1) for operand in owner.operands]
     return found
 
@@ -136,12 +135,19 @@ def _is_negative(value: ir.Value) -> bool:
     return negated or interval(value)[1] <= 0
 
 
+def _hands_on(op: ir.Operation) -> bool:
+    """Whether an operation moves the elements of its one operand, rounded at most: not a number made an integer."""
+    if op.name not in MOVES or len(op.operands) != 1:
+        return False
+    return op.name != "stablehlo.convert" or tensor_info(op.results[0].type).is_float
+
+
 def before_moves(value: ir.Value) -> Iterator[ir.Value]:
     """A value, and those whose elements it has, moved, one after the other."""
     yield value
     while not isinstance(value.owner, ir.Block):
         owner = value.owner.operation
-        if owner.name not in MOVES or len(owner.operands) != 1:
+        if not _hands_on(owner):
             return
         value = owner.operands[0]
         yield value
@@ -152,7 +158,7 @@ def _added(value: ir.Value, steps: int = _STEPS) -> float:
     if isinstance(value.owner, ir.Block) or not steps:
         return 0.0
     owner = value.owner.operation
-    if owner.name in MOVES and len(owner.operands) == 1:
+    if _hands_on(owner):
         return _added(owner.operands[0], steps - 1)
     if owner.name == "stablehlo.multiply" and owner.operands[0] == owner.operands[1]:
         return _added(owner.operands[0], steps - 1) ** 2
@@ -231,17 +237,23 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
     constant = _interval_of_constant(value)
     if constant is not None:
         return constant
+    whole = representable(tensor_info(value.type).element)  # of an integer
+    unknown = whole or _ANY
     if not steps:
-        return _ANY
+        return unknown
     if isinstance(value.owner, ir.Block):
         entering = enters_unchanged(value)  # JAX hoists arithmetic of constants out of a loop
-        return _ANY if entering is None else interval(entering, steps - 1)
+        return unknown if entering is None else interval(entering, steps - 1)
     owner = value.owner.operation
     if not len(owner.operands) or len(owner.regions):
-        return _ANY
+        return unknown
     name = owner.name.removeprefix("stablehlo.")
+    if name == "convert":
+        return converted(owner, interval(owner.operands[0], steps - 1))
+    if whole and name not in EXACT and owner.name not in MOVES:
+        return unknown
     if owner.name in MOVES:
-        return interval(owner.operands[0], steps - 1) if len(owner.results) == 1 else _ANY
+        return interval(owner.operands[0], steps - 1) if len(owner.results) == 1 else unknown
     found = _RANGES.get(name, _ANY)
     if name == "multiply" and owner.operands[0] == owner.operands[1]:
         return _meet(_POSITIVE, _even(interval(owner.operands[0], steps - 1)))

@@ -30,8 +30,8 @@ from scalify_hlo.recognition.choice_axes import Axes, axes_of_result, own_axes
 from scalify_hlo.recognition.range_reductions import has_size_of
 from scalify_hlo.types import tensor_info
 
-# Decimals of a logarithm that count: reciprocals are rounded to f32.
-_DECIMALS = 5
+# Decimals of a logarithm that count: reciprocals are rounded to f32; of f64 to f64.
+_DECIMALS, _DECIMALS_F64 = 5, 11
 # How many multiplications by numbers are looked back at from a value.
 _STEPS = 4
 # How many values depend on a choice at most.
@@ -165,6 +165,7 @@ class _Part:
         self._zero, self._one, self._minus_one = (self._base(str(each)) for each in (0.0, 1.0, -1.0))
         self._forms: dict[ir.Value, _Forms] = {}  # of what differs from one way to the other
         self._axes: dict[ir.Value, Axes] = {}  # of the same: along which dimensions of `size` each dimension runs
+        self._decimals = _DECIMALS_F64 if tensor_info(size.type).element == "f64" else _DECIMALS
         self._ends = False  # the choice is not free
         self._ways = 0
         self._choices: set[ir.Value] = set()
@@ -266,7 +267,7 @@ class _Part:
     def _of_number(self, number: float) -> _Form:
         if number == 0 or not math.isfinite(number):
             return _Form(0.0, self._base(str(abs(number) if number == 0 else number)))
-        return _form(math.log2(abs(number)), self._one if number > 0 else self._minus_one)
+        return self._form(math.log2(abs(number)), self._one if number > 0 else self._minus_one)
 
     def _base(self, key: Hashable) -> int:
         """Equal numbers for equal forms."""
@@ -285,14 +286,21 @@ class _Part:
             is_float = tensor_info(op.results[0].type).is_float
             return self._of_number(float(truths[0])) if is_float else truths[0]
         forms = [each for each in operands if isinstance(each, _Form)]
-        if truths:
+        if truths or not self._is_scaled(op, forms):
             return _Form(0.0, self._key(op, operands))
         degrees = of(name).degrees
         if degrees is not None and len(degrees) == len(forms):
             return self._power(op, forms, [float(degree) for degree in degrees])
         if has(name, Trait.MOVES):  # of indices: where elements are taken from
-            return _form(forms[0].log2, self._key(op, [_Form(0.0, forms[0].base), *forms[1:]]))
+            return self._form(forms[0].log2, self._key(op, [_Form(0.0, forms[0].base), *forms[1:]]))
         return self._joint(op, forms)
+
+    # int(2^a x) is not 2^a int(x), nor is (2^a n) / k of integers 2^a (n / k)
+    def _is_scaled(self, op: ir.Operation, forms: Sequence[_Form]) -> bool:
+        """Whether the result of an operation is of real numbers, of such or of integer constants, or compares them."""
+        if op.name == "stablehlo.convert" and not tensor_info(op.operands[0].type).is_float:
+            return self._is_number(forms[0].base)
+        return op.name == "stablehlo.compare" or tensor_info(op.results[0].type).is_float
 
     # f(2^a x, 2^b y) = 2^(m a + n b) f(x, y)
     def _power(self, op: ir.Operation, forms: Sequence[_Form], degrees: Sequence[float]) -> _Form:
@@ -302,21 +310,21 @@ class _Part:
                                        for form, degree in zip(forms, degrees, strict=True)):  # fmt: skip
             return _Form(0.0, self._zero)
         if op.name in CARRYING or (op.name in RESHAPING and self._is_number(bases[0])):
-            return _form(log2, bases[0])
+            return self._form(log2, bases[0])
         if op.name in ("stablehlo.multiply", "stablehlo.divide"):
             signed = {self._one: 1, self._minus_one: -1}
             sign, rest = math.prod(signed.get(base, 1) for base in bases), [b for b in bases if b not in signed]
             if not rest:
-                return _form(log2, self._one if sign > 0 else self._minus_one)
+                return self._form(log2, self._one if sign > 0 else self._minus_one)
             if sign > 0 and len(rest) == 1 and (op.name == "stablehlo.multiply" or rest[0] == bases[0]):
-                return _form(log2, rest[0])
+                return self._form(log2, rest[0])
         if (
             all(base == self._one for base in bases)
             and has(op.name, Trait.ELEMENTWISE)
             and op.name != "stablehlo.negate"
         ):
-            return _form(log2, self._one)
-        return _form(log2, self._key(op, [_Form(0.0, base) for base in bases]))
+            return self._form(log2, self._one)
+        return self._form(log2, self._key(op, [_Form(0.0, base) for base in bases]))
 
     # f(s x, t y) = s f(x, y t/s), of zeros too; nothing comes out of other functions
     def _joint(self, op: ir.Operation, forms: Sequence[_Form]) -> _Form:
@@ -327,8 +335,11 @@ class _Part:
         if not live or not (compared or has(op.name, Trait.JOINT) or _is_reduction(op)):
             return _Form(0.0, self._key(op, forms))
         common = live[0].log2
-        relative = [_form(form.log2 - common if form in live else 0.0, form.base) for form in forms]
-        return _form(0.0 if compared else common, self._key(op, relative))
+        relative = [self._form(form.log2 - common if form in live else 0.0, form.base) for form in forms]
+        return self._form(0.0 if compared else common, self._key(op, relative))
+
+    def _form(self, log2: float, base: int) -> _Form:
+        return _Form(round(log2, self._decimals) + 0.0, base)
 
     def _is_number(self, base: int) -> bool:
         return base in (self._zero, self._one, self._minus_one)
@@ -336,10 +347,6 @@ class _Part:
     def _key(self, op: ir.Operation, operands: "Sequence[_Form | bool]") -> int:
         region = body_kind(op) if len(op.regions) else ""
         return self._base((op.name, tuple(op.attributes.items()), op.results[0].type, region, tuple(operands)))
-
-
-def _form(log2: float, base: int) -> _Form:
-    return _Form(round(log2, _DECIMALS) + 0.0, base)
 
 
 def _is_reduction(op: ir.Operation) -> bool:

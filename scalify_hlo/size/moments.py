@@ -11,6 +11,9 @@ from collections.abc import Sequence
 
 from scalify_hlo import budget
 
+# Larger estimates are this one, 2^72 beyond f32's range: of numbers of f64, of which the fourth power is none.
+_MOST = 2.0**200
+
 
 @dataclasses.dataclass(slots=True, unsafe_hash=True)  # never changed; a frozen one takes three times as long to make
 class Moments:
@@ -45,7 +48,10 @@ class Moments:
         """Moments of factor * x."""
         nonnegative = self.nonnegative and factor >= 0
         least = abs(self.least * factor)
-        return Moments(abs(self.rms * factor), self.mean * factor, nonnegative, least, self.infinite, self.share)
+        rms, mean = abs(self.rms * factor), self.mean * factor
+        if rms > _MOST:
+            rms, mean, least = _MOST, math.copysign(min(abs(mean), _MOST), mean), min(least, _MOST)
+        return Moments(rms, mean, nonnegative, least, self.infinite, self.share)
 
     def shifted(self, exponent: float) -> "Moments":
         """Moments of x * 2^exponent."""
@@ -67,16 +73,18 @@ class Moments:
         """Moments of x * y, x and y independent.  # E[x^2 y^2] = E[x^2] E[y^2]"""
         nonnegative = self.nonnegative and other.nonnegative
         infinite = self.infinite or other.infinite
-        return Moments(
-            self.rms * other.rms, self.mean * other.mean, nonnegative, self.least * other.least, infinite,
-            self.share * other.share,
-        )  # fmt: skip
+        rms, mean, least = self.rms * other.rms, self.mean * other.mean, self.least * other.least
+        if rms > _MOST:
+            rms, mean, least = _MOST, math.copysign(min(abs(mean), _MOST), mean), min(least, _MOST)
+        return Moments(rms, mean, nonnegative, least, infinite, self.share * other.share)
 
     def squared(self) -> "Moments":
         """Moments of x * x.
 
         # Gaussian: E[x^4] = 3 var^2 + 6 var mean^2 + mean^4
         """
+        if self.rms**2 > _MOST:
+            return Moments(_MOST, _MOST, True, min(self.least**2, _MOST), self.infinite)
         variance = max(self.rms**2 - self.mean**2, 0.0)
         fourth = 3 * variance**2 + 6 * variance * self.mean**2 + self.mean**4
         return Moments(math.sqrt(fourth), self.rms**2, True, self.least**2, self.infinite)
@@ -141,10 +149,14 @@ _BITS = {"i2": 2, "i4": 4, "i8": 8}
 
 
 def of_constant(value: float) -> Moments:
-    """Moments of a tensor whose elements all equal `value`; an infinity or NaN has a sign at most."""
+    """Moments of a tensor whose elements all equal `value`; an infinity or NaN has a sign at most.
+
+    None is further from 1 than estimates are.
+    """
     if not math.isfinite(value):
         return Moments(nonnegative=value > 0, infinite=True)
-    return Moments(abs(value), value, value >= 0)
+    size = min(max(abs(value), 1 / _MOST), _MOST) if value else 0.0
+    return Moments(size, math.copysign(size, value), value >= 0)
 
 
 # integers that fill their type, as quantised weights and the pixels of images do: uniform between its ends
