@@ -1,6 +1,7 @@
 """Predicates: the result is no scaled float. A positive scale changes neither sign nor finiteness."""
 
 from scalify_hlo import budget
+from scalify_hlo.module.constants import rounded
 from scalify_hlo.rules.oprewrite import OpRewrite
 from scalify_hlo.rules.plain import unscaled
 from scalify_hlo.rules.registry import rule
@@ -23,6 +24,11 @@ def compare(r: OpRewrite) -> None:
         return
     for i, other in ((0, y), (1, x)):
         number = r.splat(i)
+        if number and r.info(i).is_narrow and not rounded(number, r.info(i).element):
+            # A divisor's guard that f16 cannot hold is kept, but what is compared with it is compared with 0.
+            r.set_operand(i, r.emit.splat(other.data, 0.0))
+            r.set_operand(1 - i, other.data)
+            return
         if number is None or not other.scale.is_constant:
             continue
         quotient = number * 2.0**-other.scale.exponent

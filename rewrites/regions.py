@@ -158,7 +158,7 @@ def _product(r: OpRewrite, count: int) -> None:
         return on_values(r)
     r.set_operand(0, x.data)
     r.set_operand(1, start.data)
-    return r.result(scale, indifferent=x.indifferent)
+    return r.result(scale, indifferent=start.indifferent if r.info(0).is_empty else x.indifferent)
 
 
 def _derived(r: OpRewrite, kept: Sequence[int] | None) -> None:

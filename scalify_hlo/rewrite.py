@@ -9,7 +9,7 @@ from scalify_hlo.analysis.single_iterations import unroll_single_iterations
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.merged_factors import merge_factors
 from scalify_hlo.emit.packed_scales import gather_scales_of_arguments
-from scalify_hlo.emit.scatter_factors import move_factors_to_updates
+from scalify_hlo.emit.scatter_factors import factors_of_program, move_factors_to_updates
 from scalify_hlo.emit.stamps import put_purpose
 from scalify_hlo.emit.wide_products import widen_products
 from scalify_hlo.engine.facts import FactFinder
@@ -125,6 +125,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
                 forms = None
             else:
                 mark_state(forms, function, pairs)
+        own_factors = factors_of_program(module) if survey.scatters else set[int]()
         terminator = rewriter.block(function.regions[0].blocks[0], forms)
         rewriter.emit.ip, rewriter.emit.location = ir.InsertionPoint(terminator), terminator.location
         if options.mark_tensors:
@@ -141,7 +142,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
             gather_scales_of_arguments(function, arguments_of_role(function, "scale"))
         table.remove_unused()
         if survey.scatters:
-            move_factors_to_updates(module)
+            move_factors_to_updates(module, own_factors)
         if survey.narrow:
             widen_products(module)
         merge_factors(module)

@@ -4,49 +4,69 @@
 
 A scatter is a kernel of its own, which nothing is fused into. A factor behind it is another pass over the whole result,
 and hides that the result is only added to something: XLA scatters into that directly (a loss's gradient, one number of
-each row of the logits, into softmax's). Powers of two change no bit.
+each row of the logits, into softmax's). Powers of two change no bit. A factor of the program's own that is known at run
+time alone stays where it is: where nothing is scattered to, 0 / 0 is NaN, for a count of 0, and 0 * inf.
 """
+
+from collections.abc import Set as AbstractSet
 
 from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import dense_value
-from scalify_hlo.module.identity import symbol_name
+from scalify_hlo.module.constants import dense_value, number_behind
+from scalify_hlo.module.identity import identity, symbol_name
 from scalify_hlo.types import tensor_info
 
 _SCATTER, _CALL = "stablehlo.scatter", "func.call"
+_FACTORS = ("stablehlo.multiply", "stablehlo.divide")
 _BY_POSITION = ("stablehlo.reshape", "stablehlo.transpose")
 
 
-def move_factors_to_updates(module: ir.Module) -> None:
-    """Rewrite products of scatters in place, also of those that a private function returns."""
+def factors_of_program(module: ir.Module) -> set[int]:
+    """The identities of products and quotients of scatters, or of calls, by factors that may be 0, infinite or NaN."""
+    found: set[int] = set()
+    for op in walk(module.operation):
+        for use in op.results[0].uses if op.name in (_SCATTER, _CALL) and len(op.results) == 1 else ():
+            user = use.owner.operation
+            if user.name in _FACTORS and not any(number_behind(operand) for operand in user.operands):
+                found.add(identity(user))
+    return found
+
+
+def move_factors_to_updates(module: ir.Module, stay: AbstractSet[int] = frozenset()) -> None:
+    """Rewrite products of scatters in place, also of those that a private function returns.
+
+    stay: identities of products that are left alone.
+    """
     functions = {symbol_name(op): op.operation for op in module.body.operations if op.operation.name == "func.func"}
     # All of them first: the product that is erased may be the operation that a walk would come to next.
     for op in [op for op in walk(module.operation) if op.name in (_SCATTER, _CALL)]:
         if op.name == _SCATTER:
             if _scatters_into_zeros(op):
-                _move_all(op, 2)
+                _move_all(op, 2, stay)
         elif len(op.results) == 1:
             callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             index = None if callee is None else _linear_argument(callee)
             if index is not None:
-                _move_all(op, index)
+                _move_all(op, index, stay)
 
 
-def _move_all(op: ir.Operation, index: int) -> None:
+def _move_all(op: ir.Operation, index: int, stay: AbstractSet[int]) -> None:
     """Multiply operand `index` by all factors that the result is multiplied by, one after the other."""
-    while _move(op, index):
+    while _move(op, index, stay):
         pass
 
 
-def _move(op: ir.Operation, index: int) -> bool:
+def _move(op: ir.Operation, index: int, stay: AbstractSet[int]) -> bool:
     """Multiply operand `index` by the factor that the result's only user multiplies it by; whether there is one."""
     result = op.results[0]
     users = [use.owner.operation for use in result.uses]
     update = op.operands[index]
     info = tensor_info(result.type)
-    if len(users) != 1 or users[0].name not in ("stablehlo.multiply", "stablehlo.divide") or info.is_narrow:
+    if len(users) != 1 or users[0].name not in _FACTORS or info.is_narrow:
         return False
     user = users[0]
+    if identity(user.operation) in stay:
+        return False
     factors = [operand for operand in user.operands if operand != result]
     updated = tensor_info(update.type)
     if len(factors) != 1 or (user.operands[0] != result and user.name == "stablehlo.divide"):

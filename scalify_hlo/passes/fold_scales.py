@@ -297,7 +297,7 @@ def _computed(op: ir.Operation, operands: Sequence[Array | None]) -> Array | Non
             if any(interior) or min([*low, *high], default=0) < 0 or info.size > _LARGEST:
                 return None
             return np.pad(values[0], list(zip(low, high, strict=True)), constant_values=values[1])
-        case "reduce" if len(values) == 2 and body_kind(op) in ("maximum", "minimum"):
+        case "reduce" if len(values) == 2 and values[0].size and body_kind(op) in ("maximum", "minimum"):
             kind = body_kind(op)
             axes = tuple(int(n) for n in ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
             return np.asarray(_BINARY[kind](_REDUCED[kind](values[0], axes), values[1])).astype(dtype)

@@ -131,7 +131,11 @@ def _counted(value: ir.Value) -> int | None:
         return _counted(op.operands[0])
     if op.name == "stablehlo.broadcast_in_dim":
         inner = _counted(op.operands[0])
-        return None if inner is None else list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))[inner]
+        if inner is None:
+            return None
+        outer: int = list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))[inner]
+        before, after = tensor_info(op.operands[0].type), tensor_info(value.type)
+        return outer if before.shape[inner] == after.shape[outer] else None  # a 0 that is repeated counts nothing
     if op.name == "stablehlo.reshape":
         return _reshaped(op)
     # Libraries let negative indices count from the end: of numbers that are none, themselves.

@@ -25,6 +25,8 @@ from scalify_hlo.types import tensor_info
 
 # Fewer operations than this are rewritten one by one: relu, leaky relu, clipping.
 _LEAST = 12
+# No function is written out in more; chains of choices, each of the one before, have no end.
+_MOST = 512
 _ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.CARRIES | Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX)
 _MEMBERS = _ELEMENTWISE | {"stablehlo.bitcast_convert"}  # of one shape, as all members: of types equally wide
 _SUM = "stablehlo.add"
@@ -91,7 +93,7 @@ def _ending_at(last: ir.Operation, operations: Sequence[ir.Operation],
                 heapq.heappush(pending, -seen[value])
 
     depend(last)
-    while pending and len(leaves) <= 1:
+    while pending and len(leaves) <= 1 and len(members) <= _MOST:
         index = -heapq.heappop(pending)
         op = operations[index]
         # Everything looked at so far depends on this one operation.
