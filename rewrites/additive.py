@@ -40,7 +40,7 @@ def add(r: OpRewrite) -> None:
         scale = None if number is None else constant_operand(r, i, 1 - i, number)
         if number is not None and scale is not None:
             r.because("constant")
-            moments = r.scaled(1 - i).moments
+            moments = r.scaled(1 - i).moments.combined_with(number >= 0 and r.name == "stablehlo.add")
             if not scale.factors and abs(number) >= 2 * moments.rms * 2.0**scale.exponent:
                 moments = _beside_number(r, i, of_constant(number * 2.0**-scale.exponent), moments)
             return finish_combined(r, scale, moments)
@@ -57,7 +57,8 @@ def add(r: OpRewrite) -> None:
     if low is not None:
         r.because("polynomial")
         bring_together(r, (0, 1), (x, y), low.scale)
-        return finish_combined(r, low.scale, low.moments)
+        nonnegative = x.moments.nonnegative and y.moments.nonnegative and r.name == "stablehlo.add"
+        return finish_combined(r, low.scale, low.moments.combined_with(nonnegative))
     return sum_at_common_scale(r, x, y)
 
 
@@ -278,9 +279,10 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> None:
         terms, scale = scale_of_terms(r, x, y)
     bring_together(r, (0, 1), (x, y), scale)
     a, b = relative(x, scale), relative(y, scale)
+    other = b.times(-1) if r.name == "stablehlo.subtract" else b
     # Of unlike scales, which of the two values is larger is known at run time only. Counting both as full would double
     # the estimate with every second sum of a residual stream, to which blocks add little.
-    finish_combined(r, scale, r.expected(a, b) if x.scale.factors == y.scale.factors else larger(a, b))
+    finish_combined(r, scale, r.expected(a, b) if x.scale.factors == y.scale.factors else larger(a, other))
     if terms:
         note_stream(r, terms, (x.scale, y.scale, scale))
 

@@ -109,7 +109,7 @@ def _with_initial(r: OpRewrite, index: int, initial: int) -> ScaledValue:
     scale = r.common_scale((x, start))
     r.set_operand(index, r.bring(x, scale))
     r.set_operand(initial, r.bring(start, scale))
-    return ScaledValue(r.operand(index), scale, x.moments)
+    return ScaledValue(r.operand(index), scale, x.moments.combined_with(start.moments.nonnegative))
 
 
 # max(c, s x) = s max(c/s, x): a far start of a running maximum is a mask, whatever it is compared with; of argmax too
@@ -255,10 +255,10 @@ def scatter(r: OpRewrite) -> None:
             if number is not None and is_far(r.info(i), number):
                 r.because("constant")
                 scale = mask(r, i, j, number)
-                return r.result(scale, relative(r.scaled(j), scale))
-        live = u if x.indifferent else x
+                return r.result(scale, relative(r.scaled(j), scale).combined_with(number >= 0))
+        live, nonnegative = u if x.indifferent else x, x.moments.nonnegative and u.moments.nonnegative
         scale = combined(r, pairs[0], (x, u))
-        return finish_combined(r, scale, relative(live, scale))
+        return finish_combined(r, scale, relative(live, scale).combined_with(nonnegative))
     if kind == "multiply":
         x, u = (r.scaled(i) for i in pairs[0])
         return on_values(r, scales=[r.maximum([x.scale, x.scale * u.scale])])

@@ -36,12 +36,13 @@ def select_members(r: OpRewrite, indices: tuple[int, ...], *, filled: bool = Fal
             other = r.scaled(j)
             scale = mask(r, i, j, number) if _is_beside(r, i, number) else None
             aligned = constant_operand(r, i, j, number) if scale is None else None
+            nonnegative = number >= 0 or r.name == "stablehlo.maximum"
             if aligned is not None:
                 r.because("constant")
-                return finish_combined(r, aligned, other.moments)
+                return finish_combined(r, aligned, other.moments.combined_with(nonnegative))
             if scale is not None:
                 r.because("constant")
-                return r.result(scale, relative(other, scale))
+                return r.result(scale, relative(other, scale).combined_with(nonnegative))
     if not live:
         for i, m in zip(indices, members, strict=True):
             r.set_operand(i, m.data)
@@ -247,6 +248,8 @@ def clamp(r: OpRewrite) -> None:
     x = r.scaled(1)
     members = tuple(r.scaled(i) for i in range(3))
     low, high = (r.splat(i) for i in (0, 2))
+    if not x.indifferent and not (members[2].moments.nonnegative if high is None else high >= 0):
+        x = ScaledValue(x.data, x.scale, x.moments.combined_with(False))
     if low == high == 0:
         return on_values(r)
     if low is not None and high is not None and -math.inf < low <= 0 <= high < math.inf and not x.scale.is_constant:

@@ -295,11 +295,13 @@ class _Part:
             return self._form(forms[0].log2, self._key(op, [_Form(0.0, forms[0].base), *forms[1:]]))
         return self._joint(op, forms)
 
-    # int(2^a x) is not 2^a int(x), nor is (2^a n) / k of integers 2^a (n / k)
+    # int(2^a x) is not 2^a int(x), nor is (2^a n) / k of integers 2^a (n / k); what is rounded to few bits has bounds
     def _is_scaled(self, op: ir.Operation, forms: Sequence[_Form]) -> bool:
         """Whether the result of an operation is of real numbers, of such or of integer constants, or compares them."""
         if op.name == "stablehlo.convert" and not tensor_info(op.operands[0].type).is_float:
             return self._is_number(forms[0].base)
+        if op.name == "stablehlo.reduce_precision":
+            return False
         return op.name == "stablehlo.compare" or tensor_info(op.results[0].type).is_float
 
     # f(2^a x, 2^b y) = 2^(m a + n b) f(x, y)

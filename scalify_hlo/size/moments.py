@@ -132,6 +132,10 @@ class Moments:
             share=sum(share * part.share for part, share in parts),
         )
 
+    def combined_with(self, nonnegative: bool) -> "Moments":
+        """The same of a tensor that has, or was added to, other elements: they may be negative, if these are not."""
+        return self if nonnegative or not self.nonnegative else dataclasses.replace(self, nonnegative=False)
+
     def absolute(self) -> "Moments":
         """Moments of |x|.  # Gaussian: E|x| = sqrt(2/pi) * rms"""
         if self.nonnegative:

@@ -147,9 +147,10 @@ def smaller(v: View, x: Size, y: Size) -> Size:
     """
     if x.is_zero or y.is_zero:
         return of_number(0.0)
-    if x.factors == y.factors:
-        return x if x.moments.rms <= y.moments.rms else y
     nonnegative = x.moments.nonnegative and y.moments.nonnegative
+    if x.factors == y.factors:
+        found = x if x.moments.rms <= y.moments.rms else y
+        return found.with_moments(found.moments.combined_with(nonnegative))
     found = v.algebra.sum([_plain(x) ** -1, _plain(y) ** -1], Moments()) ** -1
     return found.with_moments(Moments(found.moments.rms, 0.0, nonnegative))
 

@@ -85,9 +85,11 @@ def extremum(v: View) -> Size:
     if not largest and both:
         return smaller(v, x, y)
     if not largest and (x.splat is not None or y.splat is not None):
-        return x if y.splat is not None else y
+        found = x if y.splat is not None else y
+        return found.with_moments(found.moments.combined_with(both))
     if x.factors == y.factors:
-        return _larger([x, y])
+        found = _larger([x, y])
+        return found.with_moments(found.moments.combined_with(both or largest))
     found = v.algebra.sum([x, y])
     either = largest and (x.moments.nonnegative or y.moments.nonnegative)
     return found.with_moments(Moments(found.moments.rms, found.moments.mean, either or both))
@@ -100,7 +102,7 @@ def clamp(v: View) -> Size:
     if low.splat is None and high.splat is None:
         return smaller(v, x, _larger((low, high)))
     if low.splat is None or high.splat is None or not low.splat <= 0 <= high.splat:
-        return x
+        return x.with_moments(x.moments.combined_with(high.moments.nonnegative))
     bound = max(-low.splat, high.splat)
     found = smaller(v, x, of_number(bound)) if math.isfinite(bound) else x
     return found.with_moments(Moments(found.moments.rms, 0.0, low.splat == 0 or x.moments.nonnegative))
