@@ -73,3 +73,35 @@ def test_second_moments_outlast_a_step_without_gradient(
     for exact, kept in zip(*(jax.tree.leaves(s[0]) for s in (plain, sc.asarray(scaled))), strict=True):
         moved = np.linalg.norm(exact - np.asarray(kept, np.float32))
         assert moved < 0.1 * np.linalg.norm(exact - parameters["a" if exact.shape == (32, 64) else "b"])
+
+
+# u' = u + rho (y . u) s of a memory that has no y yet: y . u = 0, at a scale that is 2^7 times that of u
+@pytest.mark.parametrize("precision", ["fp16", "fp8"])
+def test_a_line_search_with_an_empty_memory(precision: Any) -> None:
+    """L-BFGS, whose directions had scales 2^70 times too large, as there was a factor for each place in the memory."""
+    rng = np.random.default_rng(0)
+    sizes = {"a": (16, 64), "m": (64, 64), "b": (64, 5)}
+    p = {name: np.float32(rng.standard_normal(size) / np.sqrt(size[0])) for name, size in sizes.items()}
+    p |= {"c": np.zeros(64, np.float32), "n": np.zeros(64, np.float32)}
+    x = np.float32(rng.standard_normal((256, 16)))
+    labels = np.int32(np.argmax(x[:, :5] + np.abs(x[:, 5:10]), -1))
+    optimizer = optax.lbfgs()
+
+    def step(state: Any, x: Any) -> Any:
+        p, moments = state
+
+        def loss(p: _Tree) -> Any:
+            h = jax.nn.gelu(jax.nn.gelu(x @ p["a"] + p["c"]) @ p["m"] + p["n"]) @ p["b"]
+            entropy = optax.softmax_cross_entropy_with_integer_labels(h, labels).mean()
+            return entropy + 1e-3 * optax.tree.norm(p, squared=True)
+
+        value, gradient = optax.value_and_grad_from_state(loss)(p, state=moments)
+        update, moments = optimizer.update(gradient, moments, p, value=value, grad=gradient, value_fn=loss)
+        return (optax.apply_updates(p, update), moments), value
+
+    plain = p, optimizer.init(p)
+    scaled, rewritten, jitted = sc.as_scaled_array(plain), sc.scalify(step, precision=precision), jax.jit(step)
+    for _ in range(5):
+        plain, value = jitted(plain, x)
+        scaled, other = rewritten(scaled, sc.as_scaled_array(x))
+    np.testing.assert_allclose(np.asarray(sc.asarray(other)), value, rtol=0.05)

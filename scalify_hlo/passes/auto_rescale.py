@@ -80,6 +80,8 @@ _DESCRIPTIONS = {
 # for nothing else (on an H100 measuring them all took 25 of the 190 ms of a step of GPT-2 with FP8 products).
 _SAMPLED = ("scores", "logits", "inverse", "factors", "derivatives")
 # Elementwise factors of a gradient on its way into a branch: dropout.
+# What the scale of a number is multiplied by that is found to be 0.
+_OF_ZERO = 2.0**-60
 _MASKS = ("stablehlo.select", "stablehlo.multiply", "stablehlo.convert", "stablehlo.divide")
 
 
@@ -385,7 +387,8 @@ def _rescale(
             size = magnitude(measured, statistic, groups_around(data.owner.operation), apart=apart)
             if statistic != "max" and below:
                 size = emit.times(size, 2.0**below)
-            factor = power_of_two(size)
+            # Of a number that is 0 no other is as small: a sum with it has the other term's scale.
+            factor = power_of_two(size) if tensor_info(value.type).rank else power_of_two(size, otherwise=_OF_ZERO)
         else:
             factor = emit.splat(scalar, known)
         rescaled = factor if repeated and known is not None else emit.op("multiply", scalar, scale, factor)
