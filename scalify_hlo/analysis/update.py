@@ -30,7 +30,7 @@ from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.preserved import once
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.size.affine import AffineForms
-from scalify_hlo.size.state import find_pairs
+from scalify_hlo.size.state import find_pairs, given_places
 from scalify_hlo.size.stored_state import averages_to_keep, cancelling, is_few
 from scalify_hlo.types import tensor_info
 
@@ -190,9 +190,11 @@ class _Finder:
             elif argument not in pairs and result not in pairs.values():
                 pairs[argument] = result
         by_type: dict[ir.Type, dict[int, set[int]]] = {}
+        places = given_places(self.function)
         for i, value in enumerate(self.results):
             if is_tensor(value) and i not in pairs.values() and self.reached(value) and self._computed[value]:
-                by_type.setdefault(value.type, {})[i] = set(self.reached(value) - pairs.keys())
+                reached = {a for a in self.reached(value) if a not in pairs and places.get(a, i) == i}
+                by_type.setdefault(value.type, {})[i] = reached
         for candidates in by_type.values():
             arguments = sorted({argument for reached in candidates.values() for argument in reached})
             in_order = dict(zip(arguments, candidates, strict=False))

@@ -109,6 +109,18 @@ def add_scale_arguments(rewriter: Rewriter, selection: Selection, options: Scali
     set_attributes(function, "arg_attrs", new_attributes)
 
 
+def set_places(main: ir.Operation, inputs: int, results: int, places: Sequence[tuple[int, int]]) -> None:
+    """Tell of the last `inputs` arguments which of the last `results` have their places in the trees of the step."""
+    block = main.regions[0].blocks[0]
+    returned = len(list(block.operations)[-1].operands)
+    first, tokens = len(block.arguments) - inputs, returned - results
+    given = attributes_of(main, "arg_attrs", len(block.arguments))
+    for argument, result in places:
+        place = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), tokens + result)
+        given[first + argument] = {**given[first + argument], PLACE: place}
+    set_attributes(main, "arg_attrs", given)
+
+
 def scaled_argument(
     shape: Sequence[int], place: int | None, *, everywhere: bool = False, may_be_zero: bool = False
 ) -> dict[str, ir.Attribute]:

@@ -14,7 +14,7 @@ from jax.extend.core import jaxpr_as_fun
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.normal_form import to_normal_form
-from scalify_hlo.engine.signature import public_function
+from scalify_hlo.engine.signature import public_function, set_places
 from scalify_hlo.frontend.varying import varying_axes
 from scalify_hlo.module.manual import inline_regions
 from scalify_hlo.passes.cast import Cast
@@ -25,10 +25,13 @@ from scalify_hlo.precision import PrecisionPolicy
 _NARROW = {"f16": "float16", "bf16": "bfloat16"}
 
 
-def stored_types(jaxpr: Any, names: Sequence[str], precision: PrecisionPolicy) -> tuple[list[str], list[str]]:
+def stored_types(
+    jaxpr: Any, names: Sequence[str], precision: PrecisionPolicy, places: Sequence[tuple[int, int]] = ()
+) -> tuple[list[str], list[str]]:
     """NumPy names of the element types of a jaxpr's inputs and results.
 
-    names: of the inputs, for the policy's patterns. Raises ScalifyError for patterns that match no input.
+    names: of the inputs, for the policy's patterns. places: (input, result) of state. Raises ScalifyError for patterns
+        that match no input.
     """
     own = [str(aval.dtype) for aval in jaxpr.in_avals], [str(aval.dtype) for aval in jaxpr.out_avals]
     if not precision.changes_state:
@@ -40,6 +43,7 @@ def stored_types(jaxpr: Any, names: Sequence[str], precision: PrecisionPolicy) -
         arguments = list(main.regions[0].blocks[0].arguments)
         for argument, name in zip(arguments[len(arguments) - len(names) :], names, strict=True):
             argument.set_location(ir.Location.name(name))
+        set_places(main, len(names), len(own[1]), places)
         before, _ = passes_around_scalify(precision)
         to_normal_form(module)
         cast = next(each for each in before if isinstance(each, Cast))

@@ -67,7 +67,7 @@ class Traced:
 
     def stored_types(self, precision: PrecisionPolicy) -> tuple[list[str], list[str]]:
         """NumPy names of the element types of the jaxpr's inputs and results in a precision."""
-        inputs, results = stored_types(self.jaxpr, self.input_names, precision)
+        inputs, results = stored_types(self.jaxpr, self.input_names, precision, self.places)
         return inputs, results
 
 

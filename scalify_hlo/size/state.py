@@ -76,6 +76,7 @@ def find_pairs(module: ir.Module | None, function: ir.Operation, forms: AffineFo
     sources = {block.arguments[i]: i for i in free}
     types = {argument.type for argument in sources if tensor_info(argument.type).is_float}
     # Of arguments that a result holds alike, that at its own place among those of its type.
+    own_places = given_places(function)
     places = [_places(v.type for v in block.arguments), _places(value.type for value in results)]
     candidates: list[tuple[float, int, int, int, bool]] = []
     for result, value in enumerate(results):
@@ -84,7 +85,7 @@ def find_pairs(module: ir.Module | None, function: ir.Operation, forms: AffineFo
         form = forms.of(value)
         for source, coefficient in form.items():
             argument = sources.get(source)
-            if argument is not None and source.type == value.type:
+            if argument is not None and source.type == value.type and own_places.get(argument, result) == result:
                 weight, averages = _likelihood(form, coefficient, sources.keys())
                 if weight:
                     apart = abs(places[0][argument] - places[1][result])
@@ -154,6 +155,18 @@ def _given_pairs(
             if argument in forms.of(results[result]) and len(forms.of(results[result])) > 1:
                 pairs[i] = result
     return pairs
+
+
+# (u, g) <- (g, g'): what lies in the place of g next is g', though u is all of g
+def given_places(function: ir.Operation) -> dict[int, int]:
+    """Argument -> result at its place in the trees of the step, where the caller knows."""
+    places: dict[int, int] = {}
+    if "arg_attrs" in function.attributes:
+        for i, attributes in enumerate(ir.ArrayAttr(function.attributes["arg_attrs"])):
+            given = ir.DictAttr(attributes)
+            if PLACE in given:
+                places[i] = ir.IntegerAttr(given[PLACE]).value
+    return places
 
 
 def _takes_derivative(module: ir.Module) -> bool:
