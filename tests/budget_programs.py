@@ -262,6 +262,16 @@ def _distance(share: float) -> Function:
 
 
 @functools.cache
+def _factor_of_f64(exponent: int) -> str:
+    return f"""
+func.func @main(%x: tensor<8xf64>) -> tensor<8xf64> {{
+  %c = stablehlo.constant dense<{2.0**exponent!r}> : tensor<8xf64>
+  %0 = stablehlo.multiply %x, %c : tensor<8xf64>
+  return %0 : tensor<8xf64>
+}}
+"""
+
+
 def cases() -> dict[str, list[Case]]:
     """Constant -> programs."""
     f8, h8 = "f32[8]", "f16[8]"
@@ -306,6 +316,8 @@ def cases() -> dict[str, list[Case]]:
         ],
         "STEEP": [case(jnp.expm1, h8)],
         "LARGEST_POWER": [case(lambda x: lax.pow(x, jnp.full(8, a, jnp.float32)), f8) for a in (3, 6)],
+        "SCALE_OF_F64": [(_factor_of_f64(exponent), _default) for exponent in (40, 100)],
+        "NEXT_TO_NOTHING": [case(lambda x: jnp.abs(x) + a, f8) for a in (2.0**-97, 2.0**-95)],
         "FURTHEST_HIGH_POWER": [case(lambda x: lax.pow(x, jnp.full(8, 6, jnp.float16)), h8)],
         "HIGH_POWER_ERROR": [case(lambda x: lax.pow(x, jnp.full(8, 6, jnp.float16)), h8)],
         "LARGEST_PRODUCT": [case(lambda x: jnp.prod(jnp.exp(x) * 1024), f"f32[{n}]") for n in (8, 20)],

@@ -155,7 +155,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
         assert not _is_of_scores(given) and _is_of_scores(computed)
 
 
-@pytest.mark.parametrize(("more", "kind"), [("%r = stablehlo.abs %m : tensor<f32>", ""), ("", "multiply")])
+@pytest.mark.parametrize(("more", "kind"), [("%r = stablehlo.abs %m : tensor<f32>", "other"), ("", "multiply")])
 def test_a_reduction_by_several_operations_is_none_of_the_first(more: str, kind: str) -> None:
     """By its law a product of 64 elements is x^64."""
     with make_context():
