@@ -63,7 +63,7 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
     found: dict[ir.Value, Divisor] = {}
     for op in operations:
         index = 0 if op.name == "stablehlo.log" else _divisor(op)
-        if index is None:
+        if index is None or not tensor_info(op.results[0].type).is_narrow:
             continue
         divisor = op.operands[index]
         bound = _next_to_zero(divisor)
@@ -237,7 +237,8 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
     constant = _interval_of_constant(value)
     if constant is not None:
         return constant
-    whole = representable(tensor_info(value.type).element)  # of an integer
+    info = tensor_info(value.type)
+    whole = None if info.is_float else representable(info.element)  # of an integer
     unknown = whole or _ANY
     if not steps:
         return unknown
@@ -248,7 +249,7 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
     if not len(owner.operands) or len(owner.regions):
         return unknown
     name = owner.name.removeprefix("stablehlo.")
-    if name == "convert":
+    if name == "convert" and whole:
         return converted(owner, interval(owner.operands[0], steps - 1))
     if whole and name not in EXACT and owner.name not in MOVES:
         return unknown
