@@ -279,10 +279,13 @@ def sum_at_common_scale(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> None:
         terms, scale = scale_of_terms(r, x, y)
     bring_together(r, (0, 1), (x, y), scale)
     a, b = relative(x, scale), relative(y, scale)
-    other = b.times(-1) if r.name == "stablehlo.subtract" else b
     # Of unlike scales, which of the two values is larger is known at run time only. Counting both as full would double
     # the estimate with every second sum of a residual stream, to which blocks add little.
-    finish_combined(r, scale, r.expected(a, b) if x.scale.factors == y.scale.factors else larger(a, other))
+    if x.scale.factors == y.scale.factors:
+        moments = r.expected(a, b)
+    else:
+        moments = larger(a, b.times(-1) if r.name == "stablehlo.subtract" else b)
+    finish_combined(r, scale, moments)
     if terms:
         note_stream(r, terms, (x.scale, y.scale, scale))
 

@@ -248,8 +248,8 @@ def clamp(r: OpRewrite) -> None:
     x = r.scaled(1)
     members = tuple(r.scaled(i) for i in range(3))
     low, high = (r.splat(i) for i in (0, 2))
-    if not x.indifferent and not (members[2].moments.nonnegative if high is None else high >= 0):
-        x = ScaledValue(x.data, x.scale, x.moments.combined_with(False))
+    moments = x.moments.combined_with(members[2].moments.nonnegative)
+    x = ScaledValue(x.data, x.scale, moments, indifferent=x.indifferent)
     if low == high == 0:
         return on_values(r)
     if low is not None and high is not None and -math.inf < low <= 0 <= high < math.inf and not x.scale.is_constant:
@@ -259,7 +259,7 @@ def clamp(r: OpRewrite) -> None:
         return finish_combined(r, scale, relative(x, scale))
     if low is not None and high is not None and low * high > 0:
         return bounded(r, (0, 1, 2), x, max(abs(low), abs(high)), min(abs(low), abs(high)))
-    return at_scale(r, (0, 1, 2), r.common_scale((members[0], members[2])), x.moments)
+    return at_scale(r, (0, 1, 2), r.common_scale((members[0], members[2])), moments)
 
 
 def _mixed_by_concatenation(r: OpRewrite, index: int) -> list[int]:

@@ -119,6 +119,7 @@ def test_a_factor_of_what_is_scattered(scatter: str, fun: _Function, number: flo
         return fun(zeros.add(u) if scatter == "add" else zeros.set(u), c)
 
     _check(of_scatter, (np.float32([1, 2]), np.float32(number)), (1.0, 1.0), rtol=1e-6)
+    _check(lambda u: of_scatter(u, np.float32(number)), (np.float32([1, 2]),), (4.0,), rtol=1e-6)
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16", "fp8"])

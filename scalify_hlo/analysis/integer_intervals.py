@@ -5,8 +5,7 @@
 
 import math
 
-from scalify_hlo.bindings import ir
-from scalify_hlo.types import element_bits, tensor_info
+from scalify_hlo.types import TensorInfo, element_bits
 
 Interval = tuple[float, float]
 
@@ -24,18 +23,12 @@ def representable(element: str) -> Interval | None:
     return (0.0, 2.0**bits - 1) if element.startswith("u") else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1)
 
 
-def converted(op: ir.Operation, given: Interval) -> Interval:
-    """The interval of a conversion to or from integers, of what is in an interval.
+def converted(source: TensorInfo, given: Interval, element: str, most: Interval) -> Interval:
+    """The interval of what is converted to an integer type; most: what it can represent.
 
-    What does not fit becomes any number of the type; nor is a NaN in an interval of integers.
+    given: that of what is converted. What does not fit becomes any number of the type, a NaN becomes 0.
     """
-    source, target = (tensor_info(value.type) for value in (op.operands[0], op.results[0]))
     low, high = given
-    most = representable(target.element)
-    if most is None:
-        return given
-    if target.element == "i1" or low < most[0] or high > most[1]:
+    if element == "i1" or low < most[0] or high > most[1]:
         return most
-    if source.is_float:  # a NaN becomes 0
-        return min(float(math.trunc(low)), 0.0), max(float(math.trunc(high)), 0.0)
-    return given
+    return (min(float(math.trunc(low)), 0.0), max(float(math.trunc(high)), 0.0)) if source.is_float else given

@@ -250,7 +250,8 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
         return unknown
     name = owner.name.removeprefix("stablehlo.")
     if name == "convert" and whole:
-        return converted(owner, interval(owner.operands[0], steps - 1))
+        source = owner.operands[0]
+        return converted(tensor_info(source.type), interval(source, steps - 1), info.element, whole)
     if whole and name not in EXACT and owner.name not in MOVES:
         return unknown
     if owner.name in MOVES:

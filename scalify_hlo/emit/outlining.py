@@ -20,14 +20,13 @@ def leaving(operations: Sequence[ir.Operation]) -> list[ir.Value]:
     return [result for result in results if any(use.owner.operation not in inside for use in result.uses)]
 
 
-def settled_numbers(block: ir.Block) -> set[ir.Value]:
-    """Values of rank 0 of a block that follow from constants alone by arithmetic, constants included."""
+def settled_values(block: ir.Block) -> set[ir.Value]:
+    """The constants of a block, and its values of rank 0 that follow from them alone by arithmetic."""
     found: set[ir.Value] = set()
     for operation in block.operations:
         op = operation.operation
-        if op.name != "stablehlo.constant" and not (has(op.name, Trait.ELEMENTWISE) and op.operands):
-            continue
-        if tensor_info(op.results[0].type).rank == 0 and all(operand in found for operand in op.operands):
+        computed = has(op.name, Trait.ELEMENTWISE) and len(op.operands) and not tensor_info(op.results[0].type).rank
+        if op.name == "stablehlo.constant" or (computed and all(operand in found for operand in op.operands)):
             found.update(op.results)
     return found
 
@@ -39,16 +38,16 @@ def outline(
     before: ir.Operation,
     told: Mapping[str, str],
     *,
-    settled: AbstractSet[ir.Value] = frozenset(),
+    settled: AbstractSet[ir.Value],
     in_one_vector: bool = False,
 ) -> None:
     """Move operations without regions, of one result each, into a private function, and call it.
 
     operations: of one block, in its order, and defined by nothing that follows `before`, where the call is placed.
-        What they read of `settled`, and constants, is copied with them.
+        What they read of `settled` is copied with them.
     name: of the function, with a number behind it where the module has the name.
-    settled: values that follow from constants, which XLA computes as it compiles, and not in a function that it is
-        to leave alone.
+    settled: constants, and values that follow from them, which XLA computes as it compiles, and not in a function that
+        it is to leave alone.
     told: frontend attributes of the call, which are for XLA.
     in_one_vector: numbers of 32 bits and booleans that the function is given come in one vector, and all that it is
         given it returns as well, for nobody. What XLA finds to be a constant it writes into the function.
@@ -61,8 +60,7 @@ def outline(
         for operand in op.operands:
             if operand in inside:
                 continue
-            owner = operand.owner
-            if operand in settled or (not isinstance(owner, ir.Block) and owner.name == "stablehlo.constant"):
+            if operand in settled:
                 _copy_with_operands(operand, copied)
             else:
                 given[operand] = None

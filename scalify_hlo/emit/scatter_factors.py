@@ -8,10 +8,12 @@ each row of the logits, into softmax's). Powers of two change no bit. A factor o
 time alone stays where it is: where nothing is scattered to, 0 / 0 is NaN, for a count of 0, and 0 * inf.
 """
 
+import math
 from collections.abc import Set as AbstractSet
 
 from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import dense_value, number_behind
 from scalify_hlo.module.identity import identity, symbol_name
 from scalify_hlo.types import tensor_info
@@ -27,9 +29,14 @@ def factors_of_program(module: ir.Module) -> set[int]:
     for op in walk(module.operation):
         for use in op.results[0].uses if op.name in (_SCATTER, _CALL) and len(op.results) == 1 else ():
             user = use.owner.operation
-            if user.name in _FACTORS and not any(number_behind(operand) for operand in user.operands):
+            if user.name in _FACTORS and not any(map(_is_harmless, user.operands)):
                 found.add(identity(user))
     return found
+
+
+def _is_harmless(factor: ir.Value) -> bool:
+    number = number_behind(factor)
+    return bool(number) and math.isfinite(number)
 
 
 def move_factors_to_updates(module: ir.Module, stay: AbstractSet[int] = frozenset()) -> None:
@@ -65,7 +72,7 @@ def _move(op: ir.Operation, index: int, stay: AbstractSet[int]) -> bool:
     if len(users) != 1 or users[0].name not in _FACTORS or info.is_narrow:
         return False
     user = users[0]
-    if identity(user.operation) in stay:
+    if identity(user) in stay:
         return False
     factors = [operand for operand in user.operands if operand != result]
     updated = tensor_info(update.type)
@@ -114,15 +121,7 @@ def _scalar(value: ir.Value) -> ir.Value | ir.DenseElementsAttr | None:
 
 def _scatters_into_zeros(op: ir.Operation) -> bool:
     """Whether a scatter writes to zeros, and adds or replaces."""
-    if len(op.operands) != 3 or not _is_zero(op.operands[0]):
-        return False
-    body = [each.operation for each in op.regions[0].blocks[0].operations]
-    arguments = list(op.regions[0].blocks[0].arguments)
-    returned = body[-1].operands[0]
-    if len(body) == 1:
-        return returned == arguments[1]
-    adds = len(body) == 2 and body[0].name == "stablehlo.add" and returned == body[0].results[0]
-    return adds and sorted(map(hash, body[0].operands)) == sorted(map(hash, arguments))
+    return len(op.operands) == 3 and _is_zero(op.operands[0]) and body_kind(op) in ("add", "second")
 
 
 def _is_zero(value: ir.Value) -> bool:

@@ -116,9 +116,12 @@ def set_places(main: ir.Operation, inputs: int, results: int, places: Sequence[t
     first, tokens = len(block.arguments) - inputs, returned - results
     given = attributes_of(main, "arg_attrs", len(block.arguments))
     for argument, result in places:
-        place = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), tokens + result)
-        given[first + argument] = {**given[first + argument], PLACE: place}
+        given[first + argument] = {**given[first + argument], PLACE: _number(tokens + result)}
     set_attributes(main, "arg_attrs", given)
+
+
+def _number(number: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
 
 
 def scaled_argument(
@@ -133,7 +136,7 @@ def scaled_argument(
     if shape:
         attributes[SCALE_SHAPE] = ir.DenseI64ArrayAttr.get(list(shape))
     if place is not None:
-        attributes[PLACE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), place)
+        attributes[PLACE] = _number(place)
     if everywhere:
         attributes[EVERYWHERE] = ir.UnitAttr.get()
     if may_be_zero:
@@ -269,7 +272,7 @@ def name_results(function: ir.Operation, pairs: Mapping[int, int]) -> None:
     """
     attributes = attributes_of(function, "arg_attrs", len(function.regions[0].blocks[0].arguments))
     for argument, result in pairs.items():
-        attributes[argument][NEXT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), result)
+        attributes[argument][NEXT] = _number(result)
     set_attributes(function, "arg_attrs", attributes)
 
 

@@ -38,7 +38,7 @@ from scalify_hlo.module.manual import MANUAL, groups_around, is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
-from scalify_hlo.passes.markers import magnitude, marker, power_of_two
+from scalify_hlo.passes.markers import data_and_scale, magnitude, marker, power_of_two
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.samples import sample_of_rows
 from scalify_hlo.precision import check_places
@@ -79,9 +79,9 @@ _DESCRIPTIONS = {
 # Where the statistic of large values is that of some of their rows: they are the largest of a step, and written in f32
 # for nothing else (on an H100 measuring them all took 25 of the 190 ms of a step of GPT-2 with FP8 products).
 _SAMPLED = ("scores", "logits", "inverse", "factors", "derivatives")
-# Elementwise factors of a gradient on its way into a branch: dropout.
 # What the scale of a number is multiplied by that is found to be 0.
 _OF_ZERO = 2.0**-60
+# Elementwise factors of a gradient on its way into a branch: dropout.
 _MASKS = ("stablehlo.select", "stablehlo.multiply", "stablehlo.convert", "stablehlo.divide")
 
 
@@ -378,7 +378,7 @@ def _rescale(
     scalar = emit.tensor_type((), "f32")
     saturates = False
     with ip, location:
-        data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
+        data, scale = data_and_scale(module, value)
         if known is None:
             measured = emit.convert(data, "f32")
             if sampled and statistic != "max":

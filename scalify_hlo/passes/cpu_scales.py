@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, terminator, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.emit.outlining import leaving, outline, settled_numbers
+from scalify_hlo.emit.outlining import leaving, outline, settled_values
 from scalify_hlo.emit.packed_scales import (
     FEWEST,
     FEWEST_ARGUMENTS,
@@ -85,14 +85,14 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
     """Move the arithmetic of rank-0 values in a function's body into functions that it calls."""
     block = function.regions[0].blocks[0]
     joining = _joining(terminator(block))
-    settled = settled_numbers(block)
+    settled = settled_values(block)
     vectors = arguments_of_role(function, SCALES)
     known: set[ir.Value] = {argument for argument in block.arguments if tensor_info(argument.type).rank == 0} | vectors
     numbers: list[ir.Operation] = []
     first: list[ir.Operation] = []
     for operation in block.operations:
         op = operation.operation
-        taken = bool(vectors) and _takes_element(op, vectors)
+        taken = bool(vectors) and _vector_taken_from(op) in vectors
         if (not taken and not _is_arithmetic(op) and op not in joining) or op.results[0] in settled:
             continue
         numbers.append(op)
@@ -112,7 +112,7 @@ def _call(module: ir.Module, function: ir.Operation) -> None:
 def _outline_followers(module: ir.Module, block: ir.Block, settled: set[ir.Value]) -> None:
     """Move arithmetic of rank-0 values that waits for the same value of data into a function each, called behind it."""
     operations = [operation.operation for operation in block.operations]
-    numbers = {op.results[0] for op in operations if _is_arithmetic(op) or _takes_number(op)} - settled
+    numbers = {op.results[0] for op in operations if _is_arithmetic(op) or _vector_taken_from(op) is not None} - settled
     while numbers:
         groups = _by_latest(operations, numbers, settled)
         small = [group for place, group in groups.items() if not place or sum(map(_is_arithmetic, group)) < FEWEST]
@@ -144,25 +144,15 @@ def _by_latest(
             groups.setdefault(latest, []).append(op)
             continue
         count += 1
-        if op.name != "stablehlo.constant" and settled.isdisjoint(op.results):
+        if settled.isdisjoint(op.results):
             waits.update((result, count) for result in op.results)
     return groups
 
 
-def _takes_element(op: ir.Operation, vectors: set[ir.Value]) -> bool:
-    """Whether an operation is part of what takes a number out of a vector of scales: a slice, or the reshape of one."""
-    if op.name == "stablehlo.reshape":
-        slice_ = defining_op(op.operands[0])
-        return slice_ is not None and slice_.name == "stablehlo.slice" and slice_.operands[0] in vectors
-    return op.name == "stablehlo.slice" and op.operands[0] in vectors and place_in_vector(op) is not None
-
-
-def _takes_number(op: ir.Operation) -> bool:
-    """Whether an operation is part of what takes a number out of a vector, as of statistics."""
-    if op.name == "stablehlo.reshape":
-        slice_ = defining_op(op.operands[0])
-        return slice_ is not None and _takes_number(slice_)
-    return place_in_vector(op) is not None
+def _vector_taken_from(op: ir.Operation) -> ir.Value | None:
+    """The vector that an operation takes a number out of: a slice, or the reshape of one."""
+    slice_ = defining_op(op.operands[0]) if op.name == "stablehlo.reshape" else op
+    return None if slice_ is None or place_in_vector(slice_) is None else slice_.operands[0]
 
 
 def _joining(last: ir.Operation) -> set[ir.Operation]:

@@ -80,6 +80,11 @@ def marker(
     return list(ir.Operation.create("stablehlo.composite", results, operands, own).results)
 
 
+def data_and_scale(module: ir.Module, value: ir.Value) -> list[ir.Value]:
+    """The data and the scale, one f32 number, that a value will have."""
+    return marker(module, "scalify.get_data_and_scale", [value], [value.type, emit.tensor_type((), "f32")])
+
+
 def _decomposition(module: ir.Module, name: str, arguments: list[ir.Type], results: list[ir.Type]) -> str:
     symbol = fresh_name(name.replace(".", "_"), ir.SymbolTable(module.operation).__contains__)
     function = ir.Operation.create(

@@ -144,7 +144,7 @@ class Retyper(OperationRetyper):
             computed = (self.policy.reductions or natural) if natural != WIDE else WIDE
         elif sums:
             computed = self.policy.accumulation if natural != WIDE else WIDE
-            # How large a sum of few elements or a product of n, |x|^n, is does not follow from the operand's scale.
+            # Statistics; and how large a product of n numbers is, |x|^n, does not follow from their scale.
             if op.name in ("stablehlo.reduce", "stablehlo.reduce_window") and (
                 shrinks(op) or body_kind(op) == "multiply"
             ):

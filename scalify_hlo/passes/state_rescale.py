@@ -32,7 +32,7 @@ from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
-from scalify_hlo.passes.markers import magnitude, marker, power_of_two, usable_power
+from scalify_hlo.passes.markers import data_and_scale, magnitude, marker, power_of_two, usable_power
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.samples import strided
 from scalify_hlo.types import tensor_info
@@ -85,8 +85,9 @@ class StateRescale(Pass):
                 if kind not in self.kinds or not info.is_static or info.is_empty:
                     continue
                 if kind == "moments":
-                    held = _scale_of(module, main.regions[0].blocks[0], argument)
-                    moment = last.operands[result]
+                    moment, entering = last.operands[result], main.regions[0].blocks[0]
+                    with ir.InsertionPoint.at_block_begin(entering):
+                        _, held = data_and_scale(module, entering.arguments[argument])
                     last.operands[result] = _rebased(module, moment, -budget.MOMENTS_BELOW, due, held)
                     continue
                 found = _Leaving(*(_where_updated(calls, last, result) if due is None else (last, result)))
@@ -138,14 +139,10 @@ def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | N
     for each in parameters:
         sampled = _sampled(each.value)
         groups.setdefault(sampled.size.bit_length() // _ALIKE, []).append((each, sampled))
-    scalar = emit.tensor_type((), "f32")
     for group in groups.values():
         last = group[0][0].terminator
         with ir.InsertionPoint(last), last.location:
-            pairs = [
-                marker(module, "scalify.get_data_and_scale", [each.value], [each.value.type, scalar])
-                for each, _ in group
-            ]
+            pairs = [data_and_scale(module, each.value) for each, _ in group]
             samples = [
                 _taken(emit.convert(data, "f32"), sampled.strides)
                 for (data, _), (_, sampled) in zip(pairs, group, strict=True)
@@ -157,14 +154,6 @@ def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | N
                 each.terminator.operands[each.position] = rebased
 
 
-def _scale_of(module: ir.Module, block: ir.Block, argument: int) -> ir.Value:
-    """The scale that a state enters with."""
-    value = block.arguments[argument]
-    with ir.InsertionPoint.at_block_begin(block):
-        scalar = emit.tensor_type((), "f32")
-        return marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])[1]
-
-
 # v' = b v + (1 - b) g^2 with g = 0 for once: the scale of g^2, at its smallest, is 2^76 below that of v' = b v
 # v' = b v + (1 - b) (g / |g|)^2 with a g of outliers: that of g^2 may be as far above it
 def _rebased(
@@ -174,10 +163,9 @@ def _rebased(
 
     held: the scale to have where the squares of all data leave the range of f32, so that they cannot be measured.
     """
-    scalar = emit.tensor_type((), "f32")
     ip, location = after(value) if due is None else _before_return(value, due)
     with ip, location:
-        data, scale = marker(module, "scalify.get_data_and_scale", [value], [value.type, scalar])
+        data, scale = data_and_scale(module, value)
         most = _SAMPLE_OF_SEVERAL if is_partitioned(module) else _SAMPLE
         size = magnitude(_sample(emit.convert(data, "f32"), most), "l2")
         if held is None:

@@ -50,7 +50,7 @@ class Moments:
         least = abs(self.least * factor)
         rms, mean = abs(self.rms * factor), self.mean * factor
         if rms > _MOST:
-            rms, mean, least = _MOST, math.copysign(min(abs(mean), _MOST), mean), min(least, _MOST)
+            rms, mean, least = map(_bounded, (rms, mean, least))
         return Moments(rms, mean, nonnegative, least, self.infinite, self.share)
 
     def shifted(self, exponent: float) -> "Moments":
@@ -75,7 +75,7 @@ class Moments:
         infinite = self.infinite or other.infinite
         rms, mean, least = self.rms * other.rms, self.mean * other.mean, self.least * other.least
         if rms > _MOST:
-            rms, mean, least = _MOST, math.copysign(min(abs(mean), _MOST), mean), min(least, _MOST)
+            rms, mean, least = map(_bounded, (rms, mean, least))
         return Moments(rms, mean, nonnegative, least, infinite, self.share * other.share)
 
     def squared(self) -> "Moments":
@@ -142,6 +142,10 @@ class Moments:
             return self
         mean = max(abs(self.mean), math.sqrt(2 / math.pi) * self.rms)
         return Moments(self.rms, mean, True, infinite=self.infinite)
+
+
+def _bounded(number: float) -> float:
+    return math.copysign(min(abs(number), _MOST), number)
 
 
 # Unit scaling: Gaussian, zero mean, unit second moment.

@@ -62,8 +62,9 @@ def find_pairs(module: ir.Module | None, function: ir.Operation, forms: AffineFo
     """Argument -> result of the state of the public function: float tensors that a result replaces.
 
     Known from the attribute `NEXT` and from donation; else by affine form: a result that holds an argument of its type,
-    or averages it with something. That x + f(x) is a step of training and not a residual block is seen from the
-    derivative it takes (by names or by its matrix products), or from the averages beside it.
+    or averages it with something, at its own place where that is known (`PLACE`). That x + f(x) is a step of training
+    and not a residual block is seen from the derivative it takes (by names or by its matrix products), or from the
+    averages beside it.
 
     module: the one to look for a derivative in; None where it is known that there is one.
     """
@@ -75,8 +76,8 @@ def find_pairs(module: ir.Module | None, function: ir.Operation, forms: AffineFo
     free -= {ir.BlockArgument(value).arg_number for value in results if isinstance(value, ir.BlockArgument)}
     sources = {block.arguments[i]: i for i in free}
     types = {argument.type for argument in sources if tensor_info(argument.type).is_float}
-    # Of arguments that a result holds alike, that at its own place among those of its type.
     own_places = given_places(function)
+    # Of arguments that a result holds alike, that at its own place among those of its type.
     places = [_places(v.type for v in block.arguments), _places(value.type for value in results)]
     candidates: list[tuple[float, int, int, int, bool]] = []
     for result, value in enumerate(results):
@@ -143,10 +144,7 @@ def _given_pairs(
 ) -> dict[int, int]:
     """Pairs that the module names, and donated arguments of which the result is made."""
     pairs: dict[int, int] = {}
-    if "arg_attrs" not in function.attributes:
-        return pairs
-    for i, attributes in enumerate(ir.ArrayAttr(function.attributes["arg_attrs"])):
-        given = ir.DictAttr(attributes)
+    for i, given in enumerate(_attributes_of_arguments(function)):
         argument = block.arguments[i]
         if NEXT in given:
             pairs[i] = ir.IntegerAttr(given[NEXT]).value
@@ -160,13 +158,15 @@ def _given_pairs(
 # (u, g) <- (g, g'): what lies in the place of g next is g', though u is all of g
 def given_places(function: ir.Operation) -> dict[int, int]:
     """Argument -> result at its place in the trees of the step, where the caller knows."""
-    places: dict[int, int] = {}
-    if "arg_attrs" in function.attributes:
-        for i, attributes in enumerate(ir.ArrayAttr(function.attributes["arg_attrs"])):
-            given = ir.DictAttr(attributes)
-            if PLACE in given:
-                places[i] = ir.IntegerAttr(given[PLACE]).value
-    return places
+    given = enumerate(_attributes_of_arguments(function))
+    return {i: ir.IntegerAttr(each[PLACE]).value for i, each in given if PLACE in each}
+
+
+def _attributes_of_arguments(function: ir.Operation) -> list[ir.DictAttr]:
+    """Of each argument, as far as any has attributes."""
+    if "arg_attrs" not in function.attributes:
+        return []
+    return [ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes["arg_attrs"])]
 
 
 def _takes_derivative(module: ir.Module) -> bool:
