@@ -261,7 +261,6 @@ def _distance(share: float) -> Function:
     return lambda of: (jnp.sqrt(jnp.sum(jnp.square(of.w - share * of.s - (1 - share) * of.c))), of.s)
 
 
-@functools.cache
 def _factor_of_f64(exponent: int) -> str:
     return f"""
 func.func @main(%x: tensor<8xf64>) -> tensor<8xf64> {{
@@ -272,6 +271,7 @@ func.func @main(%x: tensor<8xf64>) -> tensor<8xf64> {{
 """
 
 
+@functools.cache
 def cases() -> dict[str, list[Case]]:
     """Constant -> programs."""
     f8, h8 = "f32[8]", "f16[8]"
