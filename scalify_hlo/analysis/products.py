@@ -451,7 +451,9 @@ def _role(product: MatrixProduct) -> str:
     if product.kind != "backward":
         return product.kind
     value = product.rhs if product.lhs.is_gradient else product.lhs
-    if _parameter(value.origin) is not None:
+    weight = None if product.layer is None else _weight(product.layer)
+    is_input = weight is not None and weight.origin.key != value.origin.key  # y = x w, of a program's argument x
+    if _parameter(value.origin) is not None and not is_input:
         return "gradient of the input"
     return "gradient of the weight" if product.layer is not None and product.layer.weight else "gradient"
 
@@ -482,20 +484,22 @@ def _parameter(origin: Origin) -> ir.BlockArgument | None:
     return argument if argument.owner.owner.operation.name == "func.func" else None
 
 
+def _weight(product: MatrixProduct) -> Operand | None:
+    """The operand of a layer's product that comes from an argument; the right one of two."""
+    found = (each for each in (product.rhs, product.lhs) if _parameter(each.origin) is not None)
+    return next(found, None)
+
+
 def _weight_name(product: MatrixProduct) -> str:
-    for operand in (product.rhs, product.lhs):
-        argument = _parameter(operand.origin)
-        if argument is not None:
-            return argument_name(argument) or f"arg{argument.arg_number}"
-    return ""
+    weight = _weight(product)
+    argument = None if weight is None else _parameter(weight.origin)
+    return "" if argument is None else argument_name(argument) or f"arg{argument.arg_number}"
 
 
 def _layer_key(product: MatrixProduct) -> object:
     """Equal for a product and its recomputed copies: the weight, where there is one."""
-    for operand in (product.rhs, product.lhs):
-        if _parameter(operand.origin) is not None:
-            return operand.origin.key
-    return product.op.results[0]
+    weight = _weight(product)
+    return product.op.results[0] if weight is None else weight.origin.key
 
 
 def _is_one_hot(value: ir.Value) -> bool:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from scalify_hlo.analysis.asked_precision import products_in_f32
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
+from scalify_hlo.analysis.given_operands import products_of_given
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.analysis.update_region import UpdateRegion
@@ -25,6 +26,7 @@ from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.held_values import WIDE, Held, convert
+from scalify_hlo.passes.precision_kinds import GIVEN, KEPT
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
 from scalify_hlo.precision import TYPED, PrecisionPolicy, Preset, policy
@@ -94,6 +96,8 @@ class Cast(Pass):
             chosen = self._for_program(chosen, state)
             asking = products_in_f32(calls)
             any_size = of_any_size(module, calls, state.gradients)
+            if chosen.compute != WIDE:
+                _mark_given(calls, symbol_name(main), state)
             retyper = Retyper(calls, chosen, state, self._kept(calls) | asking | any_size, asking)
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
@@ -179,6 +183,13 @@ class Cast(Pass):
         if unmatched:
             raise ScalifyError(f"{self.name}: keep '{min(unmatched)}' matches no operation")
         return kept
+
+
+def _mark_given(calls: CallGraph, main: str, state: UpdateRegion) -> None:
+    """Mark the products of what a training step is given, which FP8 would leave no more of than its mean."""
+    if state.tells_inputs:
+        for op in products_of_given(calls, main, state.learnt):
+            op.attributes[KEPT] = ir.StringAttr.get(GIVEN)
 
 
 def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: PrecisionPolicy) -> None:

@@ -14,6 +14,8 @@ Converted by default are the products of linear layers, which are those without 
 - the embedding as a product with a one-hot matrix, which only selects rows;
 - the head, the layer on which no other layer depends: rounding logits to 3 bits changes the loss directly, and
   the logits' gradient (softmax minus one-hot) has the widest range of all gradients;
+- the first layers of what a training step is given as it is, in units and with a mean that E4M3 would leave little
+  more of (290 K +- 10 K is 288 or 304), and the gradients of their weights; not what something is subtracted from;
 - vectors (one of the free sizes is 1), which compilers turn into multiply and reduce;
 - products with a dimension of 8 or less, and others of which padding takes what FP8 gains: coordinates as inputs,
   outputs of few columns.
@@ -37,7 +39,7 @@ from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fp8_quantise import Quantiser, unmoved
 from scalify_hlo.passes.loop_invariants import hoist_operands
-from scalify_hlo.passes.precision_kinds import KEPT
+from scalify_hlo.passes.precision_kinds import GIVEN, KEPT
 from scalify_hlo.passes.turned_products import turn
 from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
@@ -71,6 +73,8 @@ class FP8Dots(Pass):
     batched: bool = False
     # Convert also products so small that padding their dimensions to multiples of 16 takes what FP8 gains.
     small: bool = False
+    # Convert also the products of what a training step is given, and the gradients of their weights.
+    given: bool = False
     # "ocp" is E4M3FN and E5M2 (NVIDIA); "fnuz" the variants of AMD's MI300.
     formats: Literal["ocp", "fnuz"] = "ocp"
     # Format of gradient operands: E5M2 for range, or E4M3 for precision where gradients are well scaled.
@@ -232,7 +236,10 @@ class FP8Dots(Pass):
             return f"products of {' and '.join(operands)} to {element} have no FP8 form"
         if "algorithm" in product.op.attributes:
             return "it asks for a dot algorithm"
-        if KEPT in product.op.attributes:
+        if _is_of_given(product):
+            if not self.given:
+                return "of what the step is given, whose mean E4M3 may leave nothing beside (convert with given=true)"
+        elif KEPT in product.op.attributes:
             return (
                 "kept by scalify-cast: the optimiser's, named by keep, a transform, of an index or an angle, or asking "
                 "for more precision than others"
@@ -279,6 +286,16 @@ class FP8Dots(Pass):
             gradients = values
         lhs, rhs = (gradients if operand.is_gradient else values for operand in product.operands)
         return lhs, rhs
+
+
+# w^T x and x^T dy of what is given, x
+def _is_of_given(product: MatrixProduct) -> bool:
+    """Whether a product is of a layer of what a training step is given: the layer's own, or its weight's gradient."""
+    layers = (
+        (product,) if product.layer is None or product.role == "gradient of the input" else (product, product.layer)
+    )
+    marks = [each.op.attributes[KEPT] for each in layers if KEPT in each.op.attributes]
+    return ir.StringAttr.get(GIVEN) in marks
 
 
 def _named(product: MatrixProduct, patterns: tuple[str, ...]) -> bool:

@@ -24,8 +24,10 @@ BOUNDED = names(Trait.BOUNDED) | EXACT_OPERAND
 MERGING = names(Trait.JOINT)
 # No arithmetic: elements are moved, repeated or dropped.
 MOVEMENT = names(Trait.MOVES | Trait.ASSEMBLES)
-# Attribute of products that are to stay as they are: later passes do not make them FP8.
+# Attribute of products that are to stay as they are: later passes do not make them FP8. Of the first layers of what a
+# training step is given it is a string, for these may be converted by choice (`analysis.given_operands`).
 KEPT = "scalify.kept"
+GIVEN = "given"
 # Of these the result is usually smaller than the operand.
 SHRINKING = names(Trait.SHRINKS)
 PRODUCTS = names(Trait.CONTRACTS)
