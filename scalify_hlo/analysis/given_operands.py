@@ -11,20 +11,20 @@ subtracted from it, or added by a table, or once it has been divided by its own 
 import enum
 from collections.abc import Collection
 
-from scalify_hlo.analysis.calls import CallGraph, program_order
+from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
 from scalify_hlo.analysis.origins import Origins
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import is_scale_marker
 from scalify_hlo.module.traits import Trait, has, names
 from scalify_hlo.types import tensor_info
 
 _MOVES = names(Trait.MOVES | Trait.CARRIES, without=Trait.COLLECTIVE)
+_PRODUCT = "stablehlo.dot_general"
 _ASSEMBLES = names(Trait.ASSEMBLES, without=Trait.COLLECTIVE)
 _ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.BITWISE | Trait.PREDICATE | Trait.COMPLEX)
 _NUMBERS = names(Trait.BITWISE | Trait.PREDICATE)
 _ADDS_UP = names(Trait.REDUCES | Trait.CONTRACTS, without=Trait.COLLECTIVE)
 _BY_PLACES = _ELEMENTWISE | _ASSEMBLES | {"stablehlo.scatter"}
-_CONVERSIONS = ("stablehlo.convert", "stablehlo.reduce_precision")
-_PRODUCT = "stablehlo.dot_general"
 
 
 class _Of(enum.Enum):
@@ -38,6 +38,8 @@ class _Of(enum.Enum):
 
 
 _NEUTRAL = (_Of.TABLE, _Of.NUMBERS)
+# How far back a value is looked at; what is computed of more is a model's.
+_FAR = 64
 
 
 def products_of_given(calls: CallGraph, main: str, learnt: Collection[int]) -> list[ir.Operation]:
@@ -47,7 +49,8 @@ def products_of_given(calls: CallGraph, main: str, learnt: Collection[int]) -> l
     once; values that a loop computes are activations.
     """
     finder = _Finder(calls, main, learnt)
-    return [op for op in program_order(calls) if finder.look_at(op)]
+    products = (op for function in calls.functions.values() for op in walk(function) if op.name == _PRODUCT)
+    return [op for op in products if finder.is_of_given(op)]
 
 
 class _Finder:
@@ -58,43 +61,52 @@ class _Finder:
             info = tensor_info(argument.type)
             self._known[argument] = _Of.NUMBERS if not info.rank else _Of.LEARNT if i in learnt else _Of.GIVEN
 
-    def look_at(self, op: ir.Operation) -> bool:
-        """Learn what an operation's result is; whether it is such a product."""
-        if op.name == _PRODUCT:
-            a, b = (self._of(value) for value in op.operands)
-            self._known[op.results[0]] = a if a == b == _Of.LEARNT else _Of.OTHER
-            return _Of.GIVEN in (a, b) and _Of.OTHER not in (a, b)
-        if len(op.results) == 1:
-            self._known[op.results[0]] = self._result(op)
-        return False
+    def is_of_given(self, product: ir.Operation) -> bool:
+        """Whether an operand is what the program is given, and the other is no activation."""
+        a, b = (self._of(value, 0) for value in product.operands)
+        return _Of.GIVEN in (a, b) and _Of.OTHER not in (a, b)
 
-    def _of(self, value: ir.Value) -> _Of:
+    def _of(self, value: ir.Value, depth: int) -> _Of:
+        value = self._origins.of(value).root
         known = self._known.get(value)
-        if known is None:  # a block's argument, or what a call or a loop gives
-            root = self._origins.of(value).root
-            known = self._known[value] = self._known.get(root, _Of.OTHER)
+        if known is None:
+            op = defining_op(value)
+            known = _Of.OTHER if op is None or depth > _FAR or len(op.results) > 1 else self._result(op, depth + 1)
+            self._known[value] = known
         return known
 
-    def _result(self, op: ir.Operation) -> _Of:
+    def _result(self, op: ir.Operation, depth: int) -> _Of:
         source = op.operands[0] if len(op.operands) else None
         if source is None or has(op.name, Trait.CONSTANT):
             return _Of.TABLE
         if op.name in _NUMBERS:
             return _Of.NUMBERS
-        if op.name in _MOVES or op.name in _CONVERSIONS:
-            return _Of.NUMBERS if tensor_info(source.type).element == "i1" else self._of(source)
-        is_float = tensor_info(op.results[0].type).is_float
-        parts = {self._of(value) for value in op.operands if tensor_info(value.type).is_float == is_float}
+        if op.name in _MOVES or is_scale_marker(op):
+            return _Of.NUMBERS if tensor_info(source.type).element == "i1" else self._of(source, depth)
+        if op.name == _PRODUCT or op.name in _ADDS_UP:
+            return _Of.LEARNT if self._parts(op, depth, {_Of.OTHER, _Of.GIVEN}) == {_Of.LEARNT} else _Of.OTHER
+        if op.name not in _BY_PLACES:
+            return _Of.OTHER
+        joins = op.name in _ASSEMBLES
+        parts = self._parts(op, depth, {_Of.GIVEN} if joins else {_Of.OTHER})
+        if _Of.OTHER in parts or (joins and _Of.GIVEN in parts):
+            return _Of.GIVEN if joins and _Of.GIVEN in parts else _Of.OTHER
         whole = parts.difference(_NEUTRAL)
-        if op.name in _ASSEMBLES and _Of.GIVEN in parts:
-            return _Of.GIVEN
-        if op.name in _BY_PLACES or whole == {_Of.LEARNT}:
-            known = op.name in _BY_PLACES or op.name in _ADDS_UP
-            if not whole and known:
-                return _Of.TABLE if parts == {_Of.TABLE} else _Of.NUMBERS
-            if len(whole) == 1 and known and not (_Of.GIVEN in whole and _is_looked_after(op, parts)):
-                return whole.pop()
-        return _Of.OTHER
+        if not whole:
+            return _Of.TABLE if parts == {_Of.TABLE} else _Of.NUMBERS
+        is_raw = len(whole) == 1 and not (_Of.GIVEN in whole and _is_looked_after(op, parts))
+        return whole.pop() if is_raw else _Of.OTHER
+
+    def _parts(self, op: ir.Operation, depth: int, enough: set[_Of]) -> set[_Of]:
+        """What operands of the result's kind, floats or integers, are of: up to the first of some kinds."""
+        is_float = tensor_info(op.results[0].type).is_float
+        parts: set[_Of] = set()
+        for value in op.operands:
+            if tensor_info(value.type).is_float == is_float:
+                parts.add(self._of(value, depth))
+                if parts & enough:
+                    break
+        return parts
 
 
 def _is_looked_after(op: ir.Operation, parts: set[_Of]) -> bool:

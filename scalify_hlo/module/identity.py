@@ -2,6 +2,9 @@
 
 from scalify_hlo.bindings import ir
 
+# Composites that hand their operand on, whatever its type.
+SCALE_MARKERS = frozenset({"scalify.set_scaling", "scalify.get_data_and_scale", "scalify.stop_scaling"})
+
 
 def symbol_name(op: ir.Operation | ir.OpView) -> str:
     """The name of a symbol: of a function, say."""
@@ -11,6 +14,11 @@ def symbol_name(op: ir.Operation | ir.OpView) -> str:
 def composite_name(op: ir.Operation) -> str:
     """The name of a composite; "" for other operations."""
     return ir.StringAttr(op.attributes["name"]).value if op.name == "stablehlo.composite" else ""
+
+
+def is_scale_marker(op: ir.Operation) -> bool:
+    """Whether an operation is a composite that hands its operand on, whatever its type: what is said of its scale."""
+    return composite_name(op) in SCALE_MARKERS
 
 
 def identity(op: ir.Operation) -> int:

@@ -34,13 +34,6 @@ PRODUCTS = names(Trait.CONTRACTS)
 # Operations with a reduction body: sums where the body adds or multiplies.
 REDUCTIONS = names(Trait.REDUCES) & names(Trait.BODY)
 BRANCHES = ("stablehlo.case", "stablehlo.if")
-# Composites that hand their operand on, whatever its type.
-SCALE_MARKERS = ("scalify.set_scaling", "scalify.get_data_and_scale", "scalify.stop_scaling")
-
-
-def is_scale_marker(op: ir.Operation) -> bool:
-    """Whether an operation is a composite that hands its operand on."""
-    return op.name == "stablehlo.composite" and ir.StringAttr(op.attributes["name"]).value in SCALE_MARKERS
 
 
 def accumulates(op: ir.Operation) -> bool:

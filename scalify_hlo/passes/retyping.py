@@ -34,6 +34,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.carriers import carries
+from scalify_hlo.module.identity import SCALE_MARKERS, is_scale_marker
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, has, is_identity_call
 from scalify_hlo.passes import precision_kinds as kinds
@@ -350,11 +351,11 @@ class Retyper(OperationRetyper):
         """Whether an operation takes its callee's types; a custom_scale function keeps the f32 it was written for."""
         body = self.calls.callee_body(op)
         if op.name == "stablehlo.composite":
-            return kinds.is_scale_marker(op)
+            return is_scale_marker(op)
         if op.name != "func.call" or body is None:
             return False
         marker = body.owner.operation.attributes.get("scalify.composite")
-        return marker is None or ir.StringAttr(marker).value in kinds.SCALE_MARKERS
+        return marker is None or ir.StringAttr(marker).value in SCALE_MARKERS
 
     def _call(self, op: ir.Operation) -> None:
         body = self.calls.callee_body(op)

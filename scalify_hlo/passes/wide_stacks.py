@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import is_scale_marker
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.retyped_operations import gives_few
 from scalify_hlo.types import tensor_info
@@ -47,6 +48,6 @@ def stacks_in_f32(loop: ir.Operation, wide: set[int], is_stored_wide: Callable[[
     for operation in body.operations:
         op = operation.operation
         own.update(op.results)
-        if (op.name in _COMPUTES or kinds.is_scale_marker(op) or gives_few(op)) and all(map(in_f32, op.operands)):
+        if (op.name in _COMPUTES or is_scale_marker(op) or gives_few(op)) and all(map(in_f32, op.operands)):
             found.update(op.results)
     return [i for i, value in written.items() if value in found]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Mapping
 from scalify_hlo.analysis.calls import callee_name, defining_op, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import Number
+from scalify_hlo.module.identity import is_scale_marker
 from scalify_hlo.module.traits import Trait, is_identity_call, names
 from scalify_hlo.size.coefficients import ONE, ZERO, Polynomial, choice, is_choice
 from scalify_hlo.types import tensor_info
@@ -27,7 +28,6 @@ _MOST_SOURCES = 24
 _CARRIES = (names(Trait.CARRIES) | {"stablehlo.reshape", "stablehlo.transpose", "stablehlo.reverse"}) - {
     "stablehlo.custom_call"
 }
-_CARRYING_COMPOSITES = frozenset({"scalify.set_scaling", "scalify.get_data_and_scale", "scalify.stop_scaling"})
 
 
 class AffineForms:
@@ -124,7 +124,7 @@ class AffineForms:
                 return _branches(op, value) if len(op.regions) <= _MOST_SOURCES else None
             case "stablehlo.custom_call":
                 return [(ONE, operands[0])] if is_identity_call(op) else None
-            case "stablehlo.composite" if ir.StringAttr(op.attributes["name"]).value in _CARRYING_COMPOSITES:
+            case "stablehlo.composite" if is_scale_marker(op):
                 return [(ONE, operands[0])] if ir.OpResult(value).result_number == 0 else None
             case "func.call":
                 return self._call(op, value)

@@ -142,7 +142,7 @@ def test_explicit_sharding_mode(precision):
 SHARD_MAP = """
 def local(p, m, x):
     def loss(p):
-        return jnp.mean(jnp.square(x[:, :16] + jnp.tanh(x @ p[0]) @ p[1]))
+        return jnp.mean(jnp.square(x[:, :16] + jnp.tanh(jnp.tanh(x) @ p[0]) @ p[1]))
     value, g = jax.value_and_grad(loss)(p)
     g = jax.lax.pmean(g, "i")
     m = [0.9 * a + 0.1 * b for a, b in zip(m, g)]

@@ -236,7 +236,7 @@ def test_current_scaling_of_zeros_is_zero() -> None:
 
 def test_a_product_by_which_an_index_is_chosen_stays_in_16_bits() -> None:
     def loss(p: dict[str, jax.Array], x: jax.Array) -> jax.Array:
-        h = jnp.tanh(x @ p["a"])
+        h = jnp.tanh((x - 1) @ p["a"])
         chosen = p["codes"][jnp.argmin(jnp.sum(p["codes"] ** 2, 1) - 2 * h @ p["codes"].T, 1)]
         quantised = h + jax.lax.stop_gradient(chosen - h)
         return jnp.mean((jnp.tanh(quantised @ p["b"]) @ p["c"] - x) ** 2) + jnp.mean((chosen - h) ** 2)
