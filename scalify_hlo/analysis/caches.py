@@ -3,7 +3,11 @@
 Such as the keys and values of the tokens that a decoder has seen.
 
 What is between the two moves and writes elements, and computes nothing of them: `dynamic_update_slice`, `scatter` whose
-body returns the update, `select`, loops that carry the tensor, conversions, factors known at compile time.
+body returns the update, `select` by positions, loops that carry the tensor, conversions, factors known at compile time.
+
+# where(i == step, k, cache); not where(is_nan(x), 0, x), nor where(u < p, proposal, x)
+
+What is chosen by anything else than positions is one of two tensors, element by element: a cache where both are.
 """
 
 from collections.abc import Iterator
@@ -17,6 +21,11 @@ MOVEMENTS = frozenset(
     f"stablehlo.{name}"
     for name in ("broadcast_in_dim", "dynamic_slice", "optimization_barrier", "reshape", "slice", "transpose")
 )
+
+
+# How many operations of a condition are looked at.
+_FEW = 16
+_OF_INTEGERS = ("stablehlo.convert", "stablehlo.add", "stablehlo.subtract")
 
 
 def find_caches(module: ir.Module, main: str) -> dict[int, int]:
@@ -49,11 +58,13 @@ def written_over(value: ir.Value, calls: CallGraph) -> tuple[ir.BlockArgument | 
         op = defining_op(value)
         if op is None:
             return of_argument(ir.BlockArgument(value), written, stack)
+        found: ir.BlockArgument | None = None
         for source, writes, inner in _sources(op, ir.OpResult(value).result_number, calls):
             argument, was_written = search(source, written or writes, (*stack, *inner))
-            if argument is not None:
-                return argument, was_written
-        return None, written
+            if argument is not None and was_written:
+                return argument, True
+            found = found or argument
+        return found, written
 
     def of_argument(
         value: ir.BlockArgument, written: bool, stack: tuple[ir.Operation, ...]
@@ -80,7 +91,8 @@ def _sources(
         yield terminator(op.regions[1].blocks[0]).operands[result], False, ()
     else:
         for i in carried_operands(op):
-            yield op.operands[i], is_write(op), ()
+            writes = is_write(op) if op.name != "stablehlo.select" else _is_written_by_place(op)
+            yield op.operands[i], writes, ()
 
 
 def carried_operands(op: ir.Operation) -> list[int]:
@@ -114,6 +126,31 @@ def carried_operands(op: ir.Operation) -> list[int]:
 def is_write(op: ir.Operation) -> bool:
     """Whether an operation puts new elements beside those of its operand."""
     return len(carried_operands(op)) > 1
+
+
+def _is_written_by_place(select: ir.Operation) -> bool:
+    """Whether positions tell where elements are that were computed, and not constants, such as zeros behind the end."""
+    condition, *values = select.operands
+    if any(number_behind(value) is not None for value in values):
+        return False
+    pending = [condition]
+    for _ in range(_FEW):
+        op = defining_op(pending.pop())
+        if op is not None and op.name == "stablehlo.compare":
+            if not tensor_info(op.operands[0].type).is_float and any(map(_is_of_positions, op.operands)):
+                return True
+        elif op is not None:
+            pending += op.operands
+        if not pending:
+            break
+    return False
+
+
+def _is_of_positions(value: ir.Value) -> bool:
+    op = defining_op(value)
+    while op is not None and (op.name in MOVEMENTS or op.name in _OF_INTEGERS):
+        op = defining_op(op.operands[0])
+    return op is not None and op.name == "stablehlo.iota"
 
 
 def constant_factor(value: ir.Value) -> float | None:

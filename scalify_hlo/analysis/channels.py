@@ -14,6 +14,8 @@ from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.types import tensor_info
 
+_GATHERS = ("stablehlo.gather", "stablehlo.dynamic_gather")
+
 
 def is_narrow(product: MatrixProduct) -> bool:
     """Whether a product reads both operands in FP8."""
@@ -25,7 +27,8 @@ def channel_dimensions(
 ) -> dict[int, tuple[int, ...]]:
     """Argument index of the function `main` -> its dimensions that are output channels, or layers, or experts.
 
-    Those are what no product contracts; of the kernel of a convolution, the output features. narrow: which products
+    Those are what no product contracts; of the kernel of a convolution, the output features; of a table that is
+    gathered from, the columns of its rows. narrow: which products
     read their operands in FP8, or will.
     """
     calls = CallGraph(module)
@@ -53,4 +56,8 @@ def channel_dimensions(
             others = [d for d in range(rank) if d != numbers.kernel_output_feature_dimension]
             origin = origins.of(op.operands[1])
             note(origin, origin.root_dims(others), binding=False)
+        elif op.name in _GATHERS:  # a table of which rows are taken: columns in units of their own
+            table = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+            origin = origins.of(op.operands[0])
+            note(origin, origin.root_dims(list(table.start_index_map)), binding=False)
     return {i: tuple(sorted(dims - contracted.get(i, set()))) for i, dims in wanted.items()}

@@ -21,6 +21,8 @@ Channels = Literal["auto", "all", "none"]
 _APART = 4
 # The largest number of E4M3.
 LARGEST_E4M3 = 448.0
+# log2 of the largest scale of which the inverse is a normal number of f32 too.
+LARGEST_EXPONENT = 126
 _Entry = TypeVar("_Entry", int, str)
 _TABLES = ("arguments", "results", "operands", "caches", "cache_arguments", "rescales", "argument_shapes",
            "result_shapes", "statistics")  # fmt: skip
@@ -193,8 +195,9 @@ def _program(content: Mapping[str, Any], path: str, problems: list[Diagnostic]) 
     )  # fmt: skip
 
 
-def channel_scales(values: Array, dims: tuple[int, ...], method: Method, channels: Channels) -> Array | None:
-    """A power of two for each channel of a weight, its shape 1 along all dimensions but `dims`.
+def channel_scales(values: Array, dims: tuple[int, ...], channels: Channels) -> Array | None:
+    """A power of two for each channel of a weight, its shape 1 along all dimensions but `dims`: as large as its root
+    mean square, or such that its largest element is no more than E4M3 holds.
 
     None where `channels` says that the weight has one scale, or it has no channels. The scale of a channel of zeros is
     the largest of the others'.
@@ -207,17 +210,17 @@ def channel_scales(values: Array, dims: tuple[int, ...], method: Method, channel
     amax = finite.max(inner, keepdims=True)
     known = amax > 0
     with np.errstate(divide="ignore"):
-        top: Array = np.ceil(np.log2(amax / LARGEST_E4M3))
+        top: Array = np.ceil(np.log2(amax) - math.log2(LARGEST_E4M3))
         mean_square: Any = np.mean(finite**2, axis=inner, keepdims=True)
         size: Array = np.asarray(np.round(np.log2(mean_square) / 2), np.float64)
-    exponents: Array = np.maximum(size, top) if method == "rms" else top
+    exponents: Array = np.maximum(size, top)
     if not known.any():
         return None
     exponents = np.where(known, exponents, exponents[known].max())
-    whole = round(math.log2(float(np.mean(finite**2))) / 2)
+    whole = round(math.log2(float(np.mean(finite**2)) or float(np.finfo(np.float64).tiny)) / 2)
     if channels == "auto" and not (np.abs(np.where(known, size, whole) - whole) > _APART).any():
         return None
-    return np.asarray(np.exp2(np.clip(exponents, -126, 127)), np.float32)
+    return np.asarray(np.exp2(np.clip(exponents, -LARGEST_EXPONENT, LARGEST_EXPONENT)), np.float32)
 
 
 def split_scales(scales: Array) -> tuple[float, Array]:

@@ -31,6 +31,11 @@ def convert(value: ir.Value, element: str) -> ir.Value:
     return op("convert", with_element(value.type, element), value)
 
 
+def wide(value: ir.Value) -> ir.Value:
+    """`value` in f32, or in f64 where it is that."""
+    return value if tensor_info(value.type).element == "f64" else convert(value, "f32")
+
+
 def integer_splat(type_: ir.Type, number: int) -> ir.Value:
     """An integer constant whose elements are all `number`."""
     attribute = ir.IntegerAttr.get(ir.RankedTensorType(type_).element_type, number)

@@ -235,7 +235,9 @@ class _Folder:
 
     def _returns(self, returned: ir.Value, argument: ir.Value, entering: Array) -> bool:
         known = self.known.get(returned)
-        return returned == argument or (known is not None and np.array_equal(known, entering))
+        return returned == argument or (
+            known is not None and known.shape == entering.shape and _are_same(known, entering)
+        )
 
     def _replace(self, op: ir.Operation, found: Array) -> None:
         with ir.InsertionPoint(op), op.location:
@@ -271,7 +273,7 @@ def _computed(op: ir.Operation, operands: Sequence[Array | None]) -> Array | Non
     if name in _UNARY and len(values) == 1:
         return np.asarray(_UNARY[name](values[0])).astype(dtype)
     if name in _BINARY:
-        if name == "divide" and not info.is_float:
+        if name in ("divide", "power") and not info.is_float:
             return None
         return np.asarray(_BINARY[name](*values)).astype(dtype)
     match name:
@@ -314,7 +316,7 @@ def _moved(name: str, operands: Sequence[Array | None], info: TensorInfo) -> Arr
     """What is moved about is one number wherever it goes: slices of equal elements, and writing over with the same."""
     count = 2 if name == "dynamic_update_slice" else 1
     values = [value for value in operands[:count] if value is not None]
-    same = len(values) == count and all(_is_splat(value) and value.flat[0] == values[0].flat[0] for value in values)
+    same = len(values) == count and all(_is_splat(value) and _are_same(value, values[0].flat[0]) for value in values)
     return np.broadcast_to(values[0].flat[0], info.shape) if same else None
 
 
@@ -343,7 +345,13 @@ def _dtype(info: TensorInfo) -> "np.dtype[Any]":
 
 
 def _is_splat(value: Array) -> bool:
-    return value.size > 0 and bool((value == value.flat[0]).all())
+    return value.size > 0 and _are_same(value, value.flat[0])
+
+
+def _are_same(value: Array, other: Any) -> bool:
+    """Whether numbers are equal, signs of zeros among them: 1 / -0 is -infinity."""
+    floats = value.dtype.kind not in "biu"
+    return bool(np.all(value == other)) and not (floats and np.any(np.signbit(value) != np.signbit(other)))
 
 
 def _is_power_of_two(number: float) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.passes import emission as emit
-from scalify_hlo.passes.held_values import after
+from scalify_hlo.passes.held_values import after, fits
 from scalify_hlo.types import LARGEST, LARGEST_F16, tensor_info
 
 # Operations that only move elements: the conversion goes before them, so that all readers share one.
@@ -75,8 +75,9 @@ class Quantiser:
         known = self._factors.get(named, 1.0)
         with ip, location:
             if known != 1:
-                # Out of f16's range is out of FP8's range at either end: no wider type is needed.
-                value = emit.times(value, 1 / known)
+                # What is out of f16's range is out of FP8's at either end: only the factor may need a wider type.
+                wide = value if fits(1 / known, tensor_info(value.type).element) else emit.convert(value, "f32")
+                value = emit.times(wide, 1 / known)
                 factor = emit.splat(emit.tensor_type((), "f32"), known)
             elif self._current_scaling or (named in self._uncertain and named not in self._factors):
                 wide = emit.convert(value, "f32")

@@ -175,8 +175,7 @@ def _brought(data: ir.Value, scale: Array, target: Array, ip: ir.InsertionPoint)
     if factor == 1 or (not isinstance(own, ir.Block) and _is_zero(own.operation)):
         return data
     with ip, ip.ref_operation.location if ip.ref_operation is not None else ir.Location.unknown():
-        wide = emit.convert(data, "f32")
-        scaled = emit.times(wide, factor)
+        scaled = emit.times(emit.wide(data), factor)
         return emit.convert(scaled, tensor_info(data.type).element)
 
 

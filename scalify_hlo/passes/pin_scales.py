@@ -281,8 +281,8 @@ def _result(data: ir.Value, scale: ir.Value, pinned: Array | None) -> ir.Value:
         return data if factor == 1 else _times(data, np.asarray(factor))
     if pinned is not None:
         scale = emit.op("multiply", scale.type, scale, _constant(scale.type, 1 / pinned))
-    wide = emit.convert(data, "f32")
-    factor = emit.broadcast(emit.convert(scale, "f32"), wide)
+    wide = emit.wide(data)
+    factor = emit.broadcast(emit.convert(scale, tensor_info(wide.type).element), wide)
     return emit.convert(emit.op("multiply", wide.type, wide, factor), tensor_info(data.type).element)
 
 
@@ -300,12 +300,13 @@ def _result_names(attributes: list[dict[str, ir.Attribute]]) -> list[str]:
 
 
 def _times(value: ir.Value, factor: Array) -> ir.Value:
-    """A tensor times a number or a broadcast tensor of numbers: in f32, then in the type it had."""
-    wide = emit.convert(value, "f32")
+    """A tensor times a number or a broadcast tensor of numbers: in f32 or f64, then in the type it had."""
+    wide = emit.wide(value)
     if factor.ndim == 0:
         numbers = emit.filled(wide, float(factor))
     else:
-        numbers = emit.broadcast(_constant(emit.tensor_type(factor.shape, "f32"), factor), wide)
+        constant = _constant(emit.tensor_type(factor.shape, "f32"), factor)
+        numbers = emit.broadcast(emit.convert(constant, tensor_info(wide.type).element), wide)
     return emit.convert(emit.op("multiply", wide.type, wide, numbers), tensor_info(value.type).element)
 
 

@@ -101,7 +101,7 @@ class StoreWeights(Pass):
                 argument, name, own = body.arguments[i], names[i], attributes[i]
                 info, channels = tensor_info(argument.type), dims.get(i, ())
                 frozen = frozen_value(own)
-                given = scales.get(name) if frozen is None else channel_scales(frozen, channels, "rms", self.channels)
+                given = scales.get(name) if frozen is None else channel_scales(frozen, channels, self.channels)
                 factors: Array | None = None
                 if given is not None and given.ndim:
                     problem = _misfit(name, given, info.shape, channels)

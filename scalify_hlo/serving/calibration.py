@@ -28,6 +28,7 @@ from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import Pairing, Signature, check_arrays, entry_signature, pair_arguments
 from scalify_hlo.io.scales_file import (
     LARGEST_E4M3,
+    LARGEST_EXPONENT,
     Channels,
     Method,
     ScalesFile,
@@ -55,9 +56,10 @@ class Calibration:
     """Scales for the arguments of a module and the operands of its FP8 products, from batches of inputs.
 
     module: the program as written, before any pass; it is not changed. precision: as of `scalify-opt --precision`.
-    method: what of a tensor becomes 1 (`rms`), or stays below E4M3's largest number (`amax`: all of it; `percentile`:
-    all but one in 10,000). No method lets more saturate than `percentile`. channels: when the output channels of a
-    weight that is stored in FP8 get scales of their own.
+    method: what of an operand of an FP8 product becomes 1 (`rms`), or E4M3's largest number (`amax`: the largest
+    element; `percentile`: all but one in 10,000 stay below). Of an argument its root mean square becomes 1, or less,
+    where more than that would be beyond. No method lets more saturate than `percentile`. channels: when the output
+    channels of a weight that is stored in FP8, or the columns of a table, get scales of their own.
 
     Arguments are measured in `arguments`; their scales must be known before data can be, so `operands` comes after.
     """
@@ -126,9 +128,10 @@ class Calibration:
         for i, each in found.items():
             self.scales.statistics[self._names[i]] = each
             name = self._names[i]
-            scale = np.asarray(2.0 ** exponent(each, self.method), np.float32)
+            # The rules take data for ones of size 1: x w of x and w up to 448 leaves f16.
+            scale = np.asarray(2.0 ** max(exponent(each, "rms"), exponent(each, self.method)), np.float32)
             if self.channels != "none" and i in last and name in self._rewritten.channels:
-                by_channel = channel_scales(last[i], self._rewritten.channels[name], self.method, self.channels)
+                by_channel = channel_scales(last[i], self._rewritten.channels[name], self.channels)
                 scale = scale if by_channel is None else by_channel
             self.scales.arguments[name] = scale
         self._results()
@@ -336,9 +339,13 @@ def statistics_of(array: Array) -> TensorStatistics:
 
 
 def exponent(found: TensorStatistics, method: Method) -> int:
-    """log2 of the scale for a tensor. 0 for zeros."""
-    if not found.amax or not math.isfinite(found.mean_square):
+    """log2 of the scale for a tensor: one of which the inverse is a number of f32 too. 0 for zeros."""
+    if not found.amax or not found.mean_square or not math.isfinite(found.mean_square):
         return 0
+    return max(-LARGEST_EXPONENT, min(_wanted(found, method), LARGEST_EXPONENT))
+
+
+def _wanted(found: TensorStatistics, method: Method) -> int:
     cut_off = _exponent_of_cut_off(found)
     if method == "rms":
         wanted = round(math.log2(found.mean_square) / 2)

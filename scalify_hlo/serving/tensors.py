@@ -90,7 +90,8 @@ def match(
     """Argument index -> name of the array for it.
 
     An array belongs to the argument of its name, as JAX writes it (`params['w'][0]`) or with dots (`params.w.0`); to
-    the argument of its index (`0`, `arg0`, `arr_0`); or to the only one whose dotted name ends with it. Of several it
+    the argument of its index (`0`, `arg0`, `arr_0`), unless that is its key in a tree that all arrays are of and whose
+    shapes they have; or to the only one whose dotted name ends with it. Of several it
     belongs to the one that has the same in front of it as all other arrays' have: a file's arrays are of one tree.
 
     others: which arrays may belong to no argument, and are left out. "unneeded": those that are of the shape of no
@@ -99,7 +100,7 @@ def match(
 
     Raises ScalifyError naming every array that belongs to no argument or to more than one.
     """
-    exact = {name: _exact(arguments, name) for name in tensors}
+    exact = _exact(arguments, tensors, first="name" if others != "none" else "index")
     near = {name: exact[name] or _ending(arguments, name) for name in tensors}
     front = _in_front(arguments, near)
     found: dict[int, str] = {}
@@ -128,14 +129,48 @@ def match(
     return found
 
 
-def _exact(arguments: Sequence[TensorSpec], name: str) -> list[int]:
-    """The arguments of a name or index."""
+def _exact(
+    arguments: Sequence[TensorSpec], tensors: Mapping[str, Array], *, first: Literal["name", "index"]
+) -> dict[str, list[int]]:
+    """The arguments of each name or index.
+
+    first: what names that are numbers are taken for where they may be both, indices of arguments and keys of a tree
+    (`params['2']`) that all arrays of the file are in: whichever the arrays' shapes fit, if they do not fit both.
+    """
+    named = {name: _named(arguments, name) for name in tensors}
+    numbers = {name: _numbered(arguments, name) for name in tensors}
+    if any(numbers.values()):
+        ends = {name: named[name] or _ending(arguments, name) for name in tensors}
+        if all(map(len, ends.values())) and (front := _in_front(arguments, ends)) is not None:
+            keys = {
+                name: [i for i in several if dotted(arguments[i].name) == front + dotted(name)]
+                for name, several in ends.items()
+            }
+            fits = [_fit(arguments, tensors, found) for found in (keys, numbers)]
+            if fits[0] and (not fits[1] or first == "name"):
+                return keys
+    return {name: named[name] or numbers[name] for name in tensors}
+
+
+def _named(arguments: Sequence[TensorSpec], name: str) -> list[int]:
     plain = dotted(name)
-    return [
-        i
-        for i, spec in enumerate(arguments)
-        if name in (spec.name, str(i), f"arg{i}", f"arr_{i}") or plain == dotted(spec.name)
-    ]
+    return [i for i, spec in enumerate(arguments) if name == spec.name or plain == dotted(spec.name)]
+
+
+def _numbered(arguments: Sequence[TensorSpec], name: str) -> list[int]:
+    return [i for i in range(len(arguments)) if name in (str(i), f"arg{i}", f"arr_{i}")]
+
+
+def _fit(arguments: Sequence[TensorSpec], tensors: Mapping[str, Array], found: Mapping[str, list[int]]) -> bool:
+    """Whether each array has one argument, of its shape."""
+    return all(
+        len(places) == 1 and _are_sizes(tensors[name].shape, arguments[places[0]].shape)
+        for name, places in found.items()
+    )
+
+
+def _are_sizes(shape: Sequence[int], wanted: Sequence[int]) -> bool:
+    return len(shape) == len(wanted) and all(w in (-1, n) for w, n in zip(wanted, shape, strict=True))
 
 
 def _ending(arguments: Sequence[TensorSpec], name: str) -> list[int]:
@@ -237,7 +272,7 @@ def with_sizes_of(module: ir.Module, files: Sequence[str]) -> ir.Module:
             if i not in symbolic or i in found:
                 continue
             shape, wanted = tensors[name].shape, symbolic[i].shape
-            if len(shape) != len(wanted) or any(w not in (-1, n) for w, n in zip(wanted, shape, strict=True)):
+            if not _are_sizes(shape, wanted):
                 what = f"array '{name}' has the shape {list(shape)}, argument {i} is a {symbolic[i]}"
                 raise ScalifyError(Diagnostic(what, path))
             found[i] = shape

@@ -121,10 +121,10 @@ def test_weights_of_layers_go_through_the_loop_in_fp8(tmp_path: pathlib.Path) ->
 
 def test_channels_of_one_size_share_a_scale() -> None:
     values = normal(64, 32)
-    assert channel_scales(values, (1,), "rms", "auto") is None
-    assert channel_scales(values, (), "rms", "all") is None
-    assert channel_scales(np.zeros((4, 4)), (1,), "rms", "all") is None
-    found = channel_scales(values * 2.0 ** np.arange(32), (1,), "rms", "auto")
+    assert channel_scales(values, (1,), "auto") is None
+    assert channel_scales(values, (), "all") is None
+    assert channel_scales(np.zeros((4, 4)), (1,), "all") is None
+    found = channel_scales(values * 2.0 ** np.arange(32), (1,), "auto")
     assert found is not None and found.shape == (1, 32)
     np.testing.assert_array_equal(np.log2(found[0]), np.arange(32) + np.log2(found[0, 0]))
     whole, factors = split_scales(found)
@@ -134,7 +134,7 @@ def test_channels_of_one_size_share_a_scale() -> None:
 def test_an_outlier_in_a_channel_stays_in_range() -> None:
     values = np.ones((1000, 2), np.float32)
     values[0, 0] = 2.0**14
-    found = channel_scales(values, (1,), "rms", "all")
+    found = channel_scales(values, (1,), "all")
     assert found is not None and 2.0**14 / found[0, 0] <= 448 and found[0, 1] == 1
 
 
