@@ -11,8 +11,15 @@ from scalify_hlo.execution.element_types import Array
 from scalify_hlo.io.files import write_output
 from scalify_hlo.io.serialization import parse
 from scalify_hlo.serving.compensation import Readings
-from scalify_hlo.serving.packing import PACKED, SCALE_PREFIX, cache_arguments, pack, pinned_arguments, unpack
-from scalify_hlo.serving.tensors import input_files, read_with_metadata, tensor_bytes, with_sizes_of
+from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments, unpack
+from scalify_hlo.serving.tensors import (
+    check_unpacked,
+    input_files,
+    is_packed,
+    read_with_metadata,
+    tensor_bytes,
+    with_sizes_of,
+)
 
 from .command_line import CONTEXT_SETTINGS, ToolCommand, listing, read_program, report, version_text
 from .progress import Stages
@@ -45,13 +52,12 @@ def main(module_path: str, weights_path: str, output_path: str, inputs: tuple[st
         raise click.UsageError("--inputs says how weights are rounded, and --unpack rounds none: give one of the two")
     module = parse(read_program(module_path), make_context())
     tensors, metadata = read_with_metadata(weights_path)
-    is_packed = PACKED in metadata or any(key.startswith(SCALE_PREFIX) for key in metadata)
-    if backwards and not is_packed:
+    if backwards and not is_packed(metadata):
         raise ScalifyError(
             Diagnostic("these weights are not packed: scalify-pack did not write this file", weights_path)
         )
-    if is_packed and not backwards:
-        raise ScalifyError(Diagnostic("these weights are packed already; --unpack gives their values", weights_path))
+    if not backwards:
+        check_unpacked(metadata, weights_path)
     if backwards:
         values = unpack(tensors, metadata)
         write_output(output_path, tensor_bytes(values, {}, output_path))

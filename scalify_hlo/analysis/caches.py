@@ -47,28 +47,30 @@ def find_caches_of(calls: CallGraph, main: str) -> dict[int, int]:
     return found
 
 
+_Stack = tuple[ir.Operation, ...]
+
+
 def written_over(value: ir.Value, calls: CallGraph) -> tuple[ir.BlockArgument | None, bool]:
     """The function argument that a value is, moved and written over, and whether it is written at all."""
-    seen: set[tuple[ir.Value, tuple[ir.Operation, ...]]] = set()
+    seen: set[tuple[ir.Value, bool, _Stack]] = set()
 
-    def search(value: ir.Value, written: bool, stack: tuple[ir.Operation, ...]) -> tuple[ir.BlockArgument | None, bool]:
-        if (value, stack) in seen:
+    def search(value: ir.Value, written: bool, stack: _Stack) -> tuple[ir.BlockArgument | None, bool]:
+        if (value, written, stack) in seen:
             return None, written
-        seen.add((value, stack))
+        seen.add((value, written, stack))
         op = defining_op(value)
         if op is None:
             return of_argument(ir.BlockArgument(value), written, stack)
         found: ir.BlockArgument | None = None
+        by_place = op.name != "stablehlo.select" or _is_written_by_place(op, stack, calls)
         for source, writes, inner in _sources(op, ir.OpResult(value).result_number, calls):
-            argument, was_written = search(source, written or writes, (*stack, *inner))
+            argument, was_written = search(source, written or (writes and by_place), (*stack, *inner))
             if argument is not None and was_written:
                 return argument, True
             found = found or argument
         return found, written
 
-    def of_argument(
-        value: ir.BlockArgument, written: bool, stack: tuple[ir.Operation, ...]
-    ) -> tuple[ir.BlockArgument | None, bool]:
+    def of_argument(value: ir.BlockArgument, written: bool, stack: _Stack) -> tuple[ir.BlockArgument | None, bool]:
         if calls.function_of_block(value.owner) is not None:
             return search(stack[-1].operands[value.arg_number], written, stack[:-1]) if stack else (value, written)
         loop = value.owner.owner.operation
@@ -91,8 +93,7 @@ def _sources(
         yield terminator(op.regions[1].blocks[0]).operands[result], False, ()
     else:
         for i in carried_operands(op):
-            writes = is_write(op) if op.name != "stablehlo.select" else _is_written_by_place(op)
-            yield op.operands[i], writes, ()
+            yield op.operands[i], is_write(op), ()
 
 
 def carried_operands(op: ir.Operation) -> list[int]:
@@ -128,29 +129,36 @@ def is_write(op: ir.Operation) -> bool:
     return len(carried_operands(op)) > 1
 
 
-def _is_written_by_place(select: ir.Operation) -> bool:
+def _is_written_by_place(select: ir.Operation, stack: _Stack, calls: CallGraph) -> bool:
     """Whether positions tell where elements are that were computed, and not constants, such as zeros behind the end."""
+
+    def before_moves(value: ir.Value, stack: _Stack) -> tuple[ir.Operation | None, _Stack]:
+        while True:
+            op = defining_op(value)
+            if op is None and stack and calls.function_of_block(ir.BlockArgument(value).owner) is not None:
+                value, stack = stack[-1].operands[ir.BlockArgument(value).arg_number], stack[:-1]
+            elif op is not None and (op.name in MOVEMENTS or op.name in _OF_INTEGERS):
+                value = op.operands[0]
+            else:
+                return op, stack
+
     condition, *values = select.operands
-    if any(number_behind(value) is not None for value in values):
-        return False
-    pending = [condition]
+    for value in values:
+        op, _ = before_moves(value, stack)
+        if op is not None and op.name == "stablehlo.constant":
+            return False
+    pending = [(condition, stack)]
     for _ in range(_FEW):
-        op = defining_op(pending.pop())
+        op, where = before_moves(*pending.pop())
         if op is not None and op.name == "stablehlo.compare":
-            if not tensor_info(op.operands[0].type).is_float and any(map(_is_of_positions, op.operands)):
-                return True
+            sides = [before_moves(operand, where)[0] for operand in op.operands]
+            if any(side is not None and side.name == "stablehlo.iota" for side in sides):
+                return not tensor_info(op.operands[0].type).is_float
         elif op is not None:
-            pending += op.operands
+            pending += [(operand, where) for operand in op.operands]
         if not pending:
             break
     return False
-
-
-def _is_of_positions(value: ir.Value) -> bool:
-    op = defining_op(value)
-    while op is not None and (op.name in MOVEMENTS or op.name in _OF_INTEGERS):
-        op = defining_op(op.operands[0])
-    return op is not None and op.name == "stablehlo.iota"
 
 
 def constant_factor(value: ir.Value) -> float | None:

@@ -28,7 +28,7 @@ def channel_dimensions(
     """Argument index of the function `main` -> its dimensions that are output channels, or layers, or experts.
 
     Those are what no product contracts; of the kernel of a convolution, the output features; of a table that is
-    gathered from, the columns of its rows. narrow: which products
+    gathered from and not multiplied, the columns of its rows. narrow: which products
     read their operands in FP8, or will.
     """
     calls = CallGraph(module)
@@ -49,6 +49,7 @@ def channel_dimensions(
             inner = operand.origin.root_dims(operand.contracting)
             note(operand.origin, inner, binding=narrow(product))
     origins = Origins(calls)
+    tables: list[tuple[Origin, frozenset[int]]] = []
     for op in program_order(calls):
         if op.name == "stablehlo.convolution":
             numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
@@ -57,7 +58,11 @@ def channel_dimensions(
             origin = origins.of(op.operands[1])
             note(origin, origin.root_dims(others), binding=False)
         elif op.name in _GATHERS:  # a table of which rows are taken: columns in units of their own
-            table = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+            numbers = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
             origin = origins.of(op.operands[0])
-            note(origin, origin.root_dims(list(table.start_index_map)), binding=False)
+            tables.append((origin, origin.root_dims(list(numbers.start_index_map))))
+    multiplied = set(wanted)
+    for origin, inner in tables:
+        if not isinstance(origin.root, ir.BlockArgument) or ir.BlockArgument(origin.root).arg_number not in multiplied:
+            note(origin, inner, binding=False)
     return {i: tuple(sorted(dims - contracted.get(i, set()))) for i, dims in wanted.items()}

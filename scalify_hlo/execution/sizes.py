@@ -16,6 +16,7 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.modules import clone, operations
 from scalify_hlo.module.function_types import retype
+from scalify_hlo.passes.private_functions import inline_functions
 
 _REFINE = (
     "builtin.module(stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),"
@@ -32,13 +33,26 @@ def with_sizes(module: ir.Module, shapes: Mapping[int, Sequence[int]]) -> ir.Mod
 
     Raises ScalifyError where the shapes break an assertion of the program, or leave a size unknown.
     """
+    problem: ScalifyError | None = None
+    for inlined in (False, True):  # a function that is called with several sizes has none of its own
+        try:
+            return _sized(module, shapes, inlined=inlined)
+        except ScalifyError as error:
+            problem = problem or error
+    assert problem is not None
+    raise problem
+
+
+def _sized(module: ir.Module, shapes: Mapping[int, Sequence[int]], *, inlined: bool) -> ir.Module:
     sized = clone(module)
     with sized.context, ir.Location.unknown(sized.context):
         main = public_function(sized)
-        assertions = _assertions(main)
         for i, shape in shapes.items():
             _set_shape(main.regions[0].blocks[0], i, shape)
         retype(main)
+        if inlined:
+            inline_functions(sized)
+        assertions = _assertions(main)
         try:
             passmanager.PassManager.parse(_REFINE).run(sized.operation)
             holds = all(map(_holds, assertions))

@@ -21,8 +21,9 @@ Channels = Literal["auto", "all", "none"]
 _APART = 4
 # The largest number of E4M3.
 LARGEST_E4M3 = 448.0
-# log2 of the largest scale of which the inverse is a normal number of f32 too.
-LARGEST_EXPONENT = 126
+# log2 of the largest scale, of masks that are the smallest number of f32: as data this is within f16, and beside it, at
+# its scale, what it is added to is a normal number still.
+LARGEST_EXPONENT = 113
 _Entry = TypeVar("_Entry", int, str)
 _TABLES = ("arguments", "results", "operands", "caches", "cache_arguments", "rescales", "argument_shapes",
            "result_shapes", "statistics")  # fmt: skip

@@ -82,6 +82,7 @@ class Instrument(Pass):
             _mark_fp8_forms(module)
             self._select(module)
             _inline(module)
+            _erase_elsewhere(module)
             module.operation.attributes[_WATCHED] = ir.UnitAttr.get()
 
     def _select(self, module: ir.Module) -> None:
@@ -282,6 +283,15 @@ def _inline(module: ir.Module) -> None:
         return
     register_inliner(module.context)
     passmanager.PassManager.parse("builtin.module(inline{default-pipeline=})").run(module.operation)
+
+
+def _erase_elsewhere(module: ir.Module) -> None:
+    """Take the marks out of functions that are not inlined: those that say what a composite computes."""
+    calls = CallGraph(module)
+    for name, function in calls.functions.items():
+        if name not in calls.public:
+            for op in [op for op in walk(function) if is_mark(op)]:
+                op.erase()
 
 
 def _return_rows(module: ir.Module, main: ir.Operation, rows: Sequence[_Row]) -> None:

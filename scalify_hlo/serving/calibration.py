@@ -117,7 +117,7 @@ class Calibration:
                 if arrays[i] is not last.get(i):
                     last[i] = arrays[i]
                     seen = statistics_of(arrays[i])
-                    if arrays[i].size and not seen.elements:
+                    if np.isnan(arrays[i]).any() and not seen.elements:  # a maximum begins at -infinity
                         where = batches.sources.get(i, "") if isinstance(batches, Batches) else ""
                         what = f"no element of argument '{self._names[i]}' is a finite number"
                         raise ScalifyError(Diagnostic(what, where))
@@ -339,7 +339,7 @@ def statistics_of(array: Array) -> TensorStatistics:
 
 
 def exponent(found: TensorStatistics, method: Method) -> int:
-    """log2 of the scale for a tensor: one of which the inverse is a number of f32 too. 0 for zeros."""
+    """log2 of the scale for a tensor. 0 for zeros."""
     if not found.amax or not found.mean_square or not math.isfinite(found.mean_square):
         return 0
     return max(-LARGEST_EXPONENT, min(_wanted(found, method), LARGEST_EXPONENT))

@@ -20,14 +20,10 @@ from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.pin_scales import PINNED
 from scalify_hlo.serving.compensation import Readings, nearest, rounded
 from scalify_hlo.serving.half_bytes import stored_bytes
-from scalify_hlo.serving.tensors import match
+from scalify_hlo.serving.tensors import PACKED, SCALE_PREFIX, match
 from scalify_hlo.types import is_scale_shape
 
 _finfo: Any = ml_dtypes.finfo
-# Metadata of a packed file: `scale.<name>` is the scale of an array, as a number or JSON-like nested list.
-SCALE_PREFIX = "scale."
-# Of a file that `scalify-pack` wrote.
-PACKED = "packed"
 # And `transposed.<name>` says that the array is the transpose of the weight.
 TRANSPOSED_PREFIX = "transposed."
 

@@ -34,6 +34,25 @@ _SAFETENSORS = {
 }  # fmt: skip
 
 
+# Metadata of a packed file: `scale.<name>` is the scale of an array, as a number or JSON-like nested list.
+SCALE_PREFIX = "scale."
+# Of a file that `scalify-pack` wrote.
+PACKED = "packed"
+
+
+def is_packed(metadata: Mapping[str, str]) -> bool:
+    """Whether a file's arrays are weights divided by scales."""
+    return PACKED in metadata or any(key.startswith(SCALE_PREFIX) for key in metadata)
+
+
+def check_unpacked(metadata: Mapping[str, str], path: str) -> None:
+    """Raises ScalifyError where a file has packed weights, which are taken for their values."""
+    if is_packed(metadata):
+        raise ScalifyError(
+            Diagnostic("these weights are packed already; scalify-pack --unpack gives their values", path)
+        )
+
+
 def read_tensors(path: str) -> dict[str, Array]:
     """The arrays of an .npz or .safetensors file by name. Raises ScalifyError where it is neither, or damaged."""
     return read_with_metadata(path)[0]
@@ -292,7 +311,8 @@ def platform_index(module: ir.Module) -> dict[int, Array]:
 
 def _arrays_of(arguments: Sequence[TensorSpec], path: str, others: Others = "none") -> dict[int, Array]:
     """The arrays of a file by argument. Raises ScalifyError."""
-    tensors = read_tensors(path)
+    tensors, metadata = read_with_metadata(path)
+    check_unpacked(metadata, path)
     found = match(arguments, tensors, path, others="any" if os.path.isdir(path) else others)
     tensors |= {name: _as_type_of(tensors[name], arguments[i]) for i, name in found.items()}
     problems = [

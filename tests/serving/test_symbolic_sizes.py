@@ -1,6 +1,7 @@
 """Serving a program with symbolic sizes: calibrated with the samples' sizes, pinned with its symbols."""
 
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from scalify_hlo.tools import calibrate, compare, pack, scalify_opt
 
 from scalify_hlo.bindings import make_context
 from scalify_hlo.errors import ScalifyError
+from scalify_hlo.execution import xla
 from scalify_hlo.execution.sizes import with_sizes
 from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.io.serialization import parse, recognise
@@ -108,14 +110,32 @@ def test_sizes_that_a_program_does_not_take() -> None:
         with_sizes(module, {4: (3, 5)})
 
 
-def test_several_platforms_are_refused_where_their_products_are_several() -> None:
+def test_products_of_several_platforms_keep_their_numbers() -> None:
     def either(x: jax.Array, w: jax.Array) -> jax.Array:
         return jax.lax.platform_dependent(x, w, cpu=lambda x, w: x @ w, cuda=lambda x, w: 2 * (x @ w))
 
     shape = jax.ShapeDtypeStruct(export.symbolic_shape("b, 4"), np.float32)
     program = export.export(jax.jit(either), platforms=("cpu", "cuda"))(shape, np.ones((4, 4), np.float32))
-    with pytest.raises(ScalifyError, match="export it for one platform"):
-        with_sizes(_module(program), {1: (2, 4)})
+    module = _module(program)
+    sized = with_sizes(module, {1: (2, 4)})
+    assert "?" not in str(sized) and str(sized).count("stablehlo.dot_general") == str(module).count(
+        "stablehlo.dot_general"
+    )
+
+
+@pytest.mark.parametrize("name", ["roll", "random", "choice"])
+def test_functions_that_are_called_with_several_sizes(name: str) -> None:
+    """They were refused: a function that is refined for one size is not for another."""
+    functions: dict[str, Callable[[jax.Array], jax.Array]] = {
+        "roll": lambda x: jnp.roll(x, 1, 1) + jnp.where(x > 0, x, 0) + jnp.where(x[:, :1] > 0, x[:, :1], 0),
+        "random": lambda x: x + jax.random.normal(jax.random.key(0), x.shape),
+        "choice": lambda x: jax.random.categorical(jax.random.key(0), x),
+    }
+    shape = jax.ShapeDtypeStruct(export.symbolic_shape("b, t"), np.float32)
+    program = export.export(jax.jit(functions[name]), platforms=("cpu",))(shape)
+    x = np.ones((2, 5), np.float32)
+    (got,) = xla.compile(with_sizes(_module(program), {0: x.shape}))([x])
+    np.testing.assert_allclose(got, program.call(x), rtol=1e-5)
 
 
 def test_several_platforms_need_no_array_that_says_which(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
