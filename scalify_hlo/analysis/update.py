@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
-from scalify_hlo.analysis.products import has_backward_products
+from scalify_hlo.analysis.products import has_backward_products, matrix_products
 from scalify_hlo.analysis.update_region import (
     UpdateRegion,
     before_marker,
@@ -88,8 +88,13 @@ class _Finder:
         self._own: dict[ir.Value, bool] = {}  # whether a value is state or gradients, or is computed of these alone
 
     def has_backward_pass(self, module: ir.Module) -> bool:
-        """By name, by the pattern of matrix products, or because arguments are donated to results."""
-        return self.trains_by_name or has_backward_products(module) or bool(self._aliases())
+        """By name, by the pattern of matrix products, or because arguments are donated, where there are no products.
+
+        # S = 0.95 S + k^T v, donated: a decoder's state; its products are all of a forward pass
+        """
+        if self.trains_by_name or has_backward_products(module):
+            return True
+        return bool(self._aliases()) and not matrix_products(module)
 
     @functools.cached_property
     def trains_by_name(self) -> bool:

@@ -276,6 +276,22 @@ def name_results(function: ir.Operation, pairs: Mapping[int, int]) -> None:
     set_attributes(function, "arg_attrs", attributes)
 
 
+def drop_aliases(function: ir.Operation) -> None:
+    """Let arguments not be donated to results of other types, with which they share no buffer."""
+    if "arg_attrs" not in function.attributes or not len(function.regions[0].blocks):
+        return
+    body = function.regions[0].blocks[0]
+    results = list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results)
+    attributes = attributes_of(function, "arg_attrs", len(body.arguments))
+    changed = False
+    for argument, own in zip(body.arguments, attributes, strict=True):
+        if ALIASING in own and results[ir.IntegerAttr(own[ALIASING]).value] != argument.type:
+            del own[ALIASING]
+            changed = True
+    if changed:
+        set_attributes(function, "arg_attrs", attributes)
+
+
 def move_aliases(function: ir.Operation, moved: Mapping[int, int]) -> None:
     """Attributes of arguments name results by index: have them name these where they are now.
 

@@ -131,6 +131,8 @@ class AutoRescale(Pass):
             known, partitioned = self._known(module, len(found)), is_partitioned(module)
             for i, (value, place) in enumerate(found.items()):
                 name, element = f"{RESCALE}{i}", self._element(value, place)
+                if name not in known and not _is_static(value):
+                    continue  # of a branch that no batch took
                 statistic = "max" if place in _BY_LARGEST else self.statistic
                 sampled = place in _SAMPLED and not partitioned
                 below = budget.RESCALE_HEADROOM_F16 if element == "f16" and place not in _TO_UNIT_SIZE else 0
@@ -264,7 +266,7 @@ class AutoRescale(Pass):
                 for value in heads if "products" in self.places else ():
                     if inputs.weigh(value):
                         found.setdefault(value, "factors")
-        return {value: place for value, place in found.items() if tensor_info(value.type).is_static}
+        return found if self.calibration else {value: each for value, each in found.items() if _is_static(value)}
 
 
 def _of_loss(products: list[MatrixProduct], heads: list[ir.Value], calls: CallGraph) -> list[ir.Operation]:
@@ -282,6 +284,11 @@ def _more_than_returned(body: ir.Block) -> list[ir.Value]:
     tensors = [a for a in body.arguments if tensor_info(a.type).is_float and tensor_info(a.type).rank]
     left = collections.Counter(a.type for a in tensors) - collections.Counter(v.type for v in terminator(body).operands)
     return tensors if left else []
+
+
+def _is_static(value: ir.Value) -> bool:
+    """Whether all sizes are known: what has none that is cannot be measured, but may be at a scale that was."""
+    return tensor_info(value.type).is_static
 
 
 def _gradient(product: MatrixProduct) -> ir.Value:

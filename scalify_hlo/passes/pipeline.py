@@ -12,6 +12,7 @@ from typing import Any
 
 from scalify_hlo.bindings import ir, make_context, passmanager, register_inliner
 from scalify_hlo.engine.preconditions import check_preconditions
+from scalify_hlo.engine.signature import drop_aliases
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.depth import deep_programs, without_collection
 from scalify_hlo.io.diagnostics import from_mlir_error
@@ -140,6 +141,9 @@ class Pipeline:
                 raise ScalifyError(from_mlir_error(error)) from None
             finally:
                 forget_types()
+            for op in module.body.operations:
+                if op.operation.name == "func.func":
+                    drop_aliases(op.operation)
 
 
 def parse_pipeline(text: str, defaults: Sequence[Pass] = (), source: str = "--pass-pipeline") -> Pipeline:

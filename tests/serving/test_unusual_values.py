@@ -18,6 +18,7 @@ from scalify_hlo.bindings import make_context
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.scales_file import read_scales
 from scalify_hlo.io.serialization import parse, recognise
+from scalify_hlo.serving import packed_arguments
 from scalify_hlo.serving.comparison import served_run
 from scalify_hlo.serving.tensors import match, read_tensors
 
@@ -155,6 +156,51 @@ def test_columns_of_a_table_in_units_of_their_own(frozen: bool, divides: bool, t
     if frozen:
         step = sc.scalify(looked_up, precision="fp8")
         assert _error(step(*sc.as_scaled_array((weights, inputs[0])), inputs[1]), looked_up(weights, *inputs)) < 0.12
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp8"])
+def test_donated_arguments(precision: str, tmp_path: pathlib.Path) -> None:
+    """A weight that is stored in FP8 shares no buffer with a result in f32; a state that decays is not trained."""
+    weights = {name: _normal(64, 64) / 8 for name in "kqvo"}
+
+    def step(w: _Tree, x: Any, state: Any) -> Any:
+        keys, values, queries = (x @ w[name] for name in "kvq")
+        state = 0.95 * state + keys[:, :, None] * values[:, None, :]
+        merged = w["k"] + 0.1 * w["q"] @ w["v"]
+        return jnp.einsum("bd,bde->be", queries, state) @ w["o"], state, merged
+
+    inputs = (_normal(4, 64), _normal(4, 64, 64))
+    got = _served(tmp_path, jax.jit(step, donate_argnums=(0, 2)), weights, inputs, precision)
+    for mine, wanted in zip(got, jax.tree.leaves(step(weights, *inputs)), strict=True):
+        assert _error(mine, wanted) < {"fp16": 2e-3, "fp8": 0.15}[precision]
+    stored = {"fp16": "64x64xf16", "fp8": "64x64xf8E4M3FN"}[precision]
+    (signature,) = [line for line in (tmp_path / "o.mlir").read_text().splitlines() if "@main(" in line]
+    assert signature.partition(" -> ")[0].count(stored) == 4
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp8"])
+def test_what_is_measured_of_symbolic_sizes(precision: str, tmp_path: pathlib.Path) -> None:
+    """It was calibrated at the samples' sizes, and not found again where sizes are symbols."""
+    weights, x = {"a": _normal(32, 64) / 6, "b": _normal(64, 32) / 8}, _normal(8, 32)
+
+    def exponentials(w: _Tree, x: Any) -> Any:
+        return jnp.exp(2 * x @ w["a"]) @ w["b"]
+
+    shape = jax.ShapeDtypeStruct(export.symbolic_shape("b, 32"), np.float32)
+    program = export.export(jax.jit(exponentials), platforms=["cpu"])(weights, shape)
+    model, scales, served = (tmp_path / name for name in ("m.bin", "s.json", "o.bin"))
+    model.write_bytes(program.serialize())
+    np.savez(tmp_path / "w.npz", **weights)
+    np.savez(tmp_path / "b.npz", x=x)
+    given = [model, f"--precision={precision}"]
+    _run(calibrate.main, *given, "--weights", tmp_path / "w.npz", "--inputs", tmp_path / "b.npz", "-o", scales)
+    assert read_scales(str(scales)).rescales
+    _run(scalify_opt.main, *given, f"--pin-scales={scales}", "-o", served)
+    _run(pack.main, served, tmp_path / "w.npz", "-o", tmp_path / "p.npz")
+    loaded = export.deserialize(bytearray(served.read_bytes()))
+    packed, _ = packed_arguments(loaded, str(tmp_path / "p.npz"))
+    for rows in (8, 5):
+        assert _error(loaded.call(packed, x[:rows]), exponentials(weights, x[:rows])) < 0.15
 
 
 def _caches(function: Callable[..., Any], *arguments: Any) -> int:
