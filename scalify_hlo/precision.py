@@ -64,6 +64,9 @@ class PrecisionPolicy:
     gathers: str = ""
     # The optimiser's own arithmetic.
     update: str = "f32"
+    # How the master weights are rounded to 16 bits: "stochastic" (by `scalify-round-state`), so that updates below half
+    # of their last digit count too, as often as they are large; or "nearest".
+    rounding: Literal["stochastic", "nearest"] = "stochastic"
     # Whether matrix products get FP8 operands (by `scalify-fp8-dots`, after `scalify`).
     fp8_products: bool = False
     # How these products have scales for blocks of what they contract (by `scalify-block-dots`; forward programs only):

@@ -224,6 +224,7 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
             last.operands[i] = convert(held.raw, element) if i in elements else held.read(element)
     set_signature(body, last)
     _stamp(main, state)
+    _stamp_results(main, state)
 
 
 def _take_stored(main: ir.Operation, kind: str, count: int) -> dict[int, str]:
@@ -261,6 +262,17 @@ def _stamp(main: ir.Operation, state: UpdateRegion) -> None:
         for i in indices:
             attributes[i][STATE] = ir.StringAttr.get(kind)
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
+
+
+def _stamp_results(main: ir.Operation, state: UpdateRegion) -> None:
+    """Mark the results that are new parameters."""
+    count = len(terminator(main.regions[0].blocks[0]).operands)
+    attributes = attributes_of(main, "res_attrs", count)
+    new = [result for argument, result in state.state.items() if argument in state.parameters]
+    for i in new:
+        attributes[i][STATE] = ir.StringAttr.get("parameter")
+    if new:
+        set_attributes(main, "res_attrs", attributes)
 
 
 def _remarks(name: str, main: ir.Operation, state: UpdateRegion, chosen: PrecisionPolicy) -> list[Diagnostic]:

@@ -26,6 +26,7 @@ from scalify_hlo.passes.pack_scales import PackScales
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
 from scalify_hlo.passes.pipeline import Pipeline
+from scalify_hlo.passes.round_state import RoundState
 from scalify_hlo.passes.samples import Samples
 from scalify_hlo.passes.saturate import Saturate
 from scalify_hlo.passes.scalify import Scalify
@@ -117,6 +118,8 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
         PartialSums(reductions=chosen.reductions, gradients=gradients),
     )
     narrow = (NarrowResults(), Saturate()) if chosen.compute == "f16" else ()
+    if chosen.rounding == "stochastic" and chosen.parameters in ("f16", "bf16") and chosen.update == "f32":
+        narrow = (RoundState(), *narrow)
     if not chosen.fp8_products:
         return (*passes, *narrow, SelectScatters(), Samples(), JoinStatistics(), HoldSums(), JoinCarried())
     return (
