@@ -31,6 +31,7 @@ from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
 from scalify_hlo.precision import TYPED, PrecisionPolicy, Preset, policy
 from scalify_hlo.size.factors import of_any_size
+from scalify_hlo.size.state import given_places
 from scalify_hlo.types import tensor_info
 
 # Argument attribute that tells what the pass took an argument for.
@@ -141,6 +142,7 @@ class Cast(Pass):
         names = argument_names(main)
         inputs = {i for i, each in enumerate(names) if each in self.inputs}
         region.weights = set() if region.trains else find_weights(module, name, inputs)
+        region.weights -= _replaced(main)
         arguments = main.regions[0].blocks[0].arguments
         for option, patterns, mine, other in (
             ("parameter-names", self.parameter_names, region.parameters, region.moments),
@@ -183,6 +185,14 @@ class Cast(Pass):
         if unmatched:
             raise ScalifyError(f"{self.name}: keep '{min(unmatched)}' matches no operation")
         return kept
+
+
+# w <- w + r h^T (x - x'): what learns without a backward pass stays in the type that it is given in
+def _replaced(main: ir.Operation) -> set[int]:
+    """The arguments of which the caller gets a new value at the same place."""
+    body = main.regions[0].blocks[0]
+    results = terminator(body).operands
+    return {i for i, place in given_places(main).items() if results[place] != body.arguments[i]}
 
 
 def _mark_given(calls: CallGraph, main: str, state: UpdateRegion) -> None:
