@@ -109,3 +109,53 @@ def test_a_line_search_with_an_empty_memory(precision: Any) -> None:
         # The gradient is next to the last one in the state, which takes its place: each is stored as it was.
         assert [leaf.dtype for leaf in sc.tree.leaves(scaled)] == types
     np.testing.assert_allclose(np.asarray(sc.asarray(other)), value, rtol=0.05)
+
+
+@pytest.mark.parametrize("precision", ["fp16-state", "fp8", "fp8-fp16-state"])
+def test_backpropagation_by_hand_returns_state_in_the_types_that_it_takes(precision: str) -> None:
+    def step(state: Any, x: Any, y: Any) -> Any:
+        (w, v), (m, n) = state
+        z = x @ w
+        h = jnp.maximum(z, 0)
+        e = h @ v - y
+        m, n = 0.9 * m + x.T @ ((e @ v.T) * (z > 0)) / 64, 0.9 * n + h.T @ e / 64
+        return ((w - 0.02 * m, v - 0.02 * n), (m, n)), jnp.mean(e**2)
+
+    generator = np.random.default_rng(0)
+    weights = tuple(np.float32(generator.normal(size=s) / 4) for s in ((16, 64), (64, 32)))
+    x, y = (sc.as_scaled_array(np.float32(generator.normal(size=(64, n)))) for n in (16, 32))
+    scaled = sc.scalify(step, precision=precision)
+    state, *_ = scaled.stored(sc.as_scaled_array((weights, tuple(map(np.zeros_like, weights)))), x, y)
+    after, loss = scaled(state, x, y)
+    assert [leaf.dtype for leaf in sc.tree.leaves(after)] == [leaf.dtype for leaf in sc.tree.leaves(state)]
+    assert np.isfinite(np.asarray(loss))
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp16-state", "fp8"])
+@pytest.mark.parametrize("size", [12, 40])
+def test_recursive_least_squares_in_a_loop(size: int, precision: str) -> None:
+    """The covariance is a difference in each iteration, which f16 left without positive eigenvalues."""
+    generator = np.random.default_rng(0)
+    features = np.float32(generator.normal(size=(size, 8)) / 3)
+    wanted = np.float32(generator.normal(size=size))
+
+    def update(carried: Any, t: Any) -> Any:
+        w, p = carried
+        h, y = t
+        ph = p @ h
+        k = ph / (0.995 + h @ ph)
+        e = y - h @ w
+        return (w + k * e, (p - jnp.outer(k, ph)) / 0.995), e**2
+
+    def step(state: Any, h: Any, y: Any) -> Any:
+        state, errors = jax.lax.scan(update, state, (h, y))
+        return state, errors.mean()
+
+    scaled = sc.scalify(step, precision=precision)
+    state: Any = sc.as_scaled_array((np.zeros(size, np.float32), np.float32(10 * np.eye(size))))
+    for i in range(30):
+        own = np.random.default_rng(i)
+        h = np.float32(np.tanh(own.normal(size=(32, 8)) @ features.T))
+        y = np.float32(h @ wanted + 0.01 * own.normal(size=32))
+        state, error = scaled(state, *sc.as_scaled_array((h, y)))
+    assert float(np.asarray(error)) < 3e-4

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, terminator
 from scalify_hlo.analysis.intervals import before_moves
+from scalify_hlo.analysis.products import product_sizes
 from scalify_hlo.analysis.residuals import Slice
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, number_behind, read_dense
@@ -85,7 +86,7 @@ def _is_added_to(calls: CallGraph, argument: ir.Value, last: ir.Value) -> set[ir
             pending.append(terminator(op.regions[1].blocks[0]).operands[ir.OpResult(value).result_number])
         else:
             adds = adds or op.name in _SUMS
-            pending += _multiplied(op) if op.name == "stablehlo.multiply" else []
+            pending += _multiplied(op) if op.name in ("stablehlo.multiply", "stablehlo.divide") else []
             pending += [op.operands[i] for i in _KEEPS_SUM.get(op.name, ())]
     return seen if adds and enters else set()
 
@@ -107,10 +108,13 @@ def _is_small_step(value: ir.Value) -> bool:
 
 
 # x' = c (2 x - x_before + h a), c of .98, or of ones and of less next to edges: waves that are damped
+# P' = (P - (P h) (P h)^T / (1 + h^T P h)) / .995: a covariance, of which f16 would leave no positive eigenvalues
 def _multiplied(op: ir.Operation) -> list[ir.Value]:
     """What an operation multiplies by a known number, or by known numbers, that are about 1 or more: what is added is
     there many iterations later."""
     factors = [_mean_of_constant(operand) for operand in op.operands]
+    if op.name == "stablehlo.divide":
+        factors = [None, 1 / factors[1] if factors[1] else None]
     return [
         x
         for x, factor in zip(op.operands, reversed(factors), strict=True)
@@ -146,8 +150,11 @@ def _is_stack(argument: ir.Value) -> bool:
 
 
 def _is_of_product(value: ir.Value) -> bool:
+    """Whether a product gives a value, other than of a matrix with a vector, of which 16 bits make none faster."""
     op = defining_op(value)
-    return op is not None and (op.name in _PRODUCTS or is_linear_algebra(op))
+    if op is None or (op.name == "stablehlo.dot_general" and min(product_sizes(op)[1:]) == 1):
+        return False
+    return op.name in _PRODUCTS or is_linear_algebra(op)
 
 
 def _is_foreign(

@@ -29,7 +29,7 @@ from typing import ClassVar, Literal
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
-from scalify_hlo.engine.selection import argument_names, argument_shapes
+from scalify_hlo.engine.selection import argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.io.globs import matches
@@ -37,6 +37,7 @@ from scalify_hlo.io.scales_file import ScalesFile, read_scales
 from scalify_hlo.module.carriers import layouts_folded
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.passes.base import Pass
+from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fp8_quantise import Quantiser, unmoved
 from scalify_hlo.passes.loop_invariants import hoist_operands
 from scalify_hlo.passes.precision_kinds import GIVEN, KEPT
@@ -50,6 +51,8 @@ _RESULT_TYPES = ("f32", "bf16", "f16")
 # Errors of size that E4M3 bears: a factor of two in each leaves 2^4.8 of its 2^8.8 to the tails of the distribution. A
 # transformer's operands have at most two behind them since the last normalisation (SwiGLU, attention).
 _MOST_ERRORS = 4
+# Integers of as many bits may be beyond E4M3's largest number.
+_BITS = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,10 +151,14 @@ class FP8Dots(Pass):
         A name is the product's index in program order and its side, `3.lhs`; one name for each value.
         """
         found: dict[ir.Value, str] = {}
+        main = public_function(module)
+        body = main.regions[0].blocks[0]
+        attributes = attributes_of(main, "arg_attrs", len(body.arguments))
+        weights = {argument for argument, own in zip(body.arguments, attributes, strict=True) if STATE in own}
         for i, product in enumerate(matrix_products(module)):
             if self._reason_to_skip(product) is None:
                 for side, operand in zip(("lhs", "rhs"), product.operands, strict=True):
-                    if not isinstance(operand.origin.root, ir.BlockArgument):
+                    if operand.origin.root not in weights:
                         found.setdefault(unmoved(operand.value), f"{i}.{side}")
         return {name: value for value, name in found.items()}
 
@@ -167,7 +174,14 @@ class FP8Dots(Pass):
             for operand in product.operands
             if not operand.is_gradient
         }
-        return {value: errors.of(value) for value in values if errors.of(value) > _MOST_ERRORS}
+        found = {value: errors.of(value) for value in values if errors.of(value) > _MOST_ERRORS}
+        integers = [
+            unmoved(operand.value)
+            for product in products
+            for operand in product.operands
+            if _is_of_integers(operand.origin.root)
+        ]
+        return found | {value: math.inf for value in integers if value in values}
 
     def _factors(self, products: list[MatrixProduct], calibrated: dict[str, float]) -> dict[ir.Value, float]:
         factors: dict[ir.Value, float] = {}
@@ -288,6 +302,12 @@ class FP8Dots(Pass):
         return lhs, rhs
 
 
+def _is_of_integers(value: ir.Value) -> bool:
+    """Whether a value is integers of 16 and more bits, which have no scale and may be beyond E4M3."""
+    element = ir.RankedTensorType(value.type).element_type
+    return isinstance(element, ir.IntegerType) and element.width >= _BITS
+
+
 # w^T x and x^T dy of what is given, x
 def _is_of_given(product: MatrixProduct) -> bool:
     """Whether a product is of a layer of what a training step is given: the layer's own, or its weight's gradient."""
@@ -319,9 +339,10 @@ def _measured(product: MatrixProduct, uncertain: dict[ir.Value, float], factors:
     for side, operand in zip(("lhs", "rhs"), product.operands, strict=True):
         value = unmoved(operand.value)
         if value in uncertain and value not in factors:
+            size = f"is a product of {uncertain[value]:g} estimates that no normalisation bounds"
             found.append(
-                f"; {side} is scaled by its largest element: its size is a product of {uncertain[value]:g} estimates "
-                "that no normalisation bounds"
+                f"; {side} is scaled by its largest element: its size "
+                + ("is that of integers" if math.isinf(uncertain[value]) else size)
             )
     return "".join(found)
 

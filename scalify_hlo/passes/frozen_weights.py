@@ -28,6 +28,7 @@ from scalify_hlo.types import LARGEST, tensor_info
 
 # Of a constant in E4M3: the numbers, f32, that it was rounded from.
 EXACT = "scalify.exact"
+_WITHOUT_ARRAYS = frozenset(name for name, dtype in NUMPY_DTYPES.items() if dtype.kind == "V")
 # Written by scalify-store-weights, which runs between the two: factors by channel, beside the scale.
 _FACTORS = "scalify.channel_factors"
 
@@ -52,7 +53,7 @@ class LiftWeights(Pass):
                 return
             body = main.regions[0].blocks[0]
             attributes = attributes_of(main, "arg_attrs", len(body.arguments))
-            lifted = [op for op in frozen_weights(module, name) if tensor_info(op.results[0].type).size >= self.least]
+            lifted = [op for op in frozen_weights(module, name) if self._is_lifted(op)]
             for i, op in enumerate(lifted):
                 argument = body.add_argument(op.results[0].type, ir.Location.name(f"constant.{i}", op.location))
                 own = scaled_argument((), None) if self.scaled else {}
@@ -62,6 +63,13 @@ class LiftWeights(Pass):
             _set_signature(main, attributes)
         if lifted:
             remarks.append(Diagnostic(f"{self.name}: {len(lifted)} weights are constants of the program", "", "remark"))
+
+    def _is_lifted(self, op: ir.Operation) -> bool:
+        """Whether a constant is large, and of numbers alone: E4M3 has no infinities, such as what forbids a state."""
+        if tensor_info(op.results[0].type).size < self.least:
+            return False
+        value = frozen_value({LIFTED: op.attributes["value"]})
+        return value is not None and bool(np.isfinite(value.astype(np.float32)).all())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +113,18 @@ class EmbedWeights(Pass):
 
 def frozen_value(attributes: Mapping[str, ir.Attribute]) -> Array | None:
     """The constant that an argument with these attributes stands for; None for one of the program's own."""
-    return np.asarray(ir.DenseElementsAttr(attributes[LIFTED])) if LIFTED in attributes else None
+    if LIFTED not in attributes:
+        return None
+    dense = ir.DenseElementsAttr(attributes[LIFTED])
+    info = tensor_info(dense.type)
+    if info.element not in _WITHOUT_ARRAYS:
+        return np.asarray(dense)
+    if dense.is_splat:
+        number = float(getattr(dense.get_splat_value(), "value", 0.0))
+        return np.full(info.shape, number, NUMPY_DTYPES[info.element])
+    # The bindings give no array of these; MLIR prints that many elements as their bytes.
+    data = bytes.fromhex(str(dense).partition('"0x')[2].partition('"')[0])
+    return np.frombuffer(data, NUMPY_DTYPES[info.element]).reshape(info.shape)
 
 
 def _set_signature(main: ir.Operation, attributes: list[dict[str, ir.Attribute]]) -> None:

@@ -89,7 +89,9 @@ def pin_scales(module: ir.Module, scales: ScalesFile, where: str = "scales") -> 
         scales = scales.of(argument_shapes(main))
         count = _pin_arguments(main, scales.arguments, where)
         fold_scales(module)
-        _pin_results(main, scales.results, where)
+        attributes = attributes_of(main, "arg_attrs", len(main.regions[0].blocks[0].arguments))
+        carried = any(PINNED in own for own in attributes)  # state comes out as it goes in
+        _pin_results(main, scales.results if carried else {}, where)
         fold_scales(module)
         if scales.caches:
             _pin_caches(module, main, scales, where)

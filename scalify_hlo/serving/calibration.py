@@ -130,7 +130,10 @@ class Calibration:
             name = self._names[i]
             # The rules take data for ones of size 1: x w of x and w up to 448 leaves f16.
             scale = np.asarray(2.0 ** max(exponent(each, "rms"), exponent(each, self.method)), np.float32)
-            if self.channels != "none" and i in last and name in self._rewritten.channels:
+            is_weight = i in last and name in self._rewritten.channels
+            if is_weight and np.isinf(last[i]).any() and name not in self.scales.wide_weights:
+                self.scales.wide_weights.append(name)  # E4M3 has no infinities, such as what forbids a state
+            elif self.channels != "none" and i in last and name in self._rewritten.channels:
                 by_channel = channel_scales(last[i], self._rewritten.channels[name], self.channels)
                 scale = scale if by_channel is None else by_channel
             self.scales.arguments[name] = scale

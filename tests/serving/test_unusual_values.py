@@ -203,6 +203,75 @@ def test_what_is_measured_of_symbolic_sizes(precision: str, tmp_path: pathlib.Pa
         assert _error(loaded.call(packed, x[:rows]), exponentials(weights, x[:rows])) < 0.15
 
 
+@pytest.mark.parametrize("precision", ["fp16", "fp8", "nvfp4"])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_tables_of_what_is_forbidden(frozen: bool, precision: str, tmp_path: pathlib.Path) -> None:
+    """E4M3 has no infinity, and -448 times the scale of small biases forbids nothing."""
+    table = np.where(_RNG.random((64, 64)) < 0.5, -np.inf, 0.002 * _normal(64, 64)).astype(np.float32)
+    weights = {"a": _normal(32, 64) / 6} | ({} if frozen else {"t": table})
+
+    def choose(w: _Tree, x: Any, i: Any) -> Any:
+        return jax.nn.softmax(x @ w["a"] + (jnp.asarray(table) if frozen else w["t"])[i])
+
+    inputs = (_normal(16, 32), _RNG.integers(0, 64, 16).astype(np.int32))
+    (got,) = _served(tmp_path, choose, weights, inputs, precision)
+    assert _error(got, choose(weights, *inputs)) < 0.1 and not got[np.isinf(table[inputs[1]])].any()
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp8", "nvfp4"])
+def test_frozen_weights_in_bf16(precision: str, tmp_path: pathlib.Path) -> None:
+    a, b = (jnp.asarray(_normal(*shape) / 6, jnp.bfloat16) for shape in ((32, 64), (64, 32)))
+    x = _normal(16, 32)
+
+    def layers(_: Any, x: Any) -> Any:
+        return (jax.nn.gelu(x @ a.astype(jnp.float32)).astype(jnp.bfloat16) @ b).astype(jnp.float32)
+
+    most = {"fp16": 0.02, "fp8": 0.1, "nvfp4": 0.3}[precision]
+    (got,) = _served(tmp_path, layers, {}, (x,), precision)
+    assert _error(got, layers(None, x)) < most
+    scaled = sc.scalify(lambda x: layers(None, x), precision=precision)(sc.as_scaled_array(x))
+    assert _error(scaled, layers(None, x)) < most
+
+
+@pytest.mark.parametrize("kind", ["int16", "int32"])
+def test_integers_beyond_e4m3(kind: str, tmp_path: pathlib.Path) -> None:
+    """They have no scale, and saturated in FP8 products, calibrated or not."""
+    weights = {"a": _normal(64, 48) / 8, "b": _normal(48, 32) / 7}
+    x = _RNG.integers(-3000, 3000, (16, 64)).astype(kind)
+
+    def layers(w: _Tree, x: Any) -> Any:
+        return jnp.tanh(x.astype(jnp.float32) @ w["a"] / 2000) @ w["b"]
+
+    (got,) = _served(tmp_path, layers, weights, (x,), "fp8")
+    assert _error(got, layers(weights, x)) < 0.1
+    scaled = sc.scalify(layers, precision="fp8")(sc.as_scaled_array(weights), x)
+    assert _error(scaled, layers(weights, x)) < 0.1
+
+
+def test_operands_that_are_carried_or_times_a_number(tmp_path: pathlib.Path) -> None:
+    weights = {"a": _normal(32, 64) / 6, "b": _normal(32, 64) / 6}
+
+    def sums(w: _Tree, x: Any, i: Any) -> Any:
+        c = jax.lax.fori_loop(0, 600, lambda _, c: c + jnp.abs(x), jnp.zeros_like(x))
+        return c @ w["a"], (i * 1000.0) * x @ w["b"]
+
+    inputs = (_normal(16, 32), np.float32(3))
+    got = _served(tmp_path, sums, weights, inputs, "fp8")
+    assert all(_error(a, b) < 0.1 for a, b in zip(got, sums(weights, *inputs), strict=True))
+
+
+def test_a_training_step_without_a_precision_returns_what_it_takes(tmp_path: pathlib.Path) -> None:
+    weights = {"a": _normal(16, 32) / 32, "b": _normal(32, 8) / 32}
+    x = _normal(8, 16)
+
+    def step(w: _Tree, x: Any) -> Any:
+        loss, g = jax.value_and_grad(lambda w: jnp.mean((jnp.tanh(x @ w["a"]) @ w["b"] - 1) ** 2))(w)
+        return jax.tree.map(lambda p, d: p - 0.1 * d, w, g), loss
+
+    got = _served(tmp_path, step, weights, (x,), "")
+    assert all(_error(a, b) < 1e-5 for a, b in zip(got, jax.tree.leaves(step(weights, x)), strict=True))
+
+
 def _caches(function: Callable[..., Any], *arguments: Any) -> int:
     module = _module(export.export(jax.jit(function))(*arguments))
     with module.context:
