@@ -172,8 +172,8 @@ def _exact(
 
 
 def _named(arguments: Sequence[TensorSpec], name: str) -> list[int]:
-    plain = dotted(name)
-    return [i for i, spec in enumerate(arguments) if name == spec.name or plain == dotted(spec.name)]
+    exact = [i for i, spec in enumerate(arguments) if name == spec.name]
+    return exact or [i for i, spec in enumerate(arguments) if dotted(name) == dotted(spec.name)]
 
 
 def _numbered(arguments: Sequence[TensorSpec], name: str) -> list[int]:
