@@ -9,12 +9,13 @@ subtracted from it, or added by a table, or once it has been divided by its own 
 """
 
 import enum
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op
 from scalify_hlo.analysis.origins import Origins
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.identity import is_scale_marker
+from scalify_hlo.module.identity import is_scale_marker, symbol_name
+from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, has, names
 from scalify_hlo.types import tensor_info
 
@@ -24,7 +25,9 @@ _ASSEMBLES = names(Trait.ASSEMBLES, without=Trait.COLLECTIVE)
 _ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.BITWISE | Trait.PREDICATE | Trait.COMPLEX)
 _NUMBERS = names(Trait.BITWISE | Trait.PREDICATE)
 _ADDS_UP = names(Trait.REDUCES | Trait.CONTRACTS, without=Trait.COLLECTIVE)
-_BY_PLACES = _ELEMENTWISE | _ASSEMBLES | {"stablehlo.scatter"}
+_SCATTER = "stablehlo.scatter"
+_BY_PLACES = _ELEMENTWISE | _ASSEMBLES | {_SCATTER}
+_HANDED_ON = _ELEMENTWISE | _ASSEMBLES | {"stablehlo.composite"}
 
 
 class _Of(enum.Enum):
@@ -48,9 +51,42 @@ def products_of_given(calls: CallGraph, main: str, learnt: Collection[int]) -> l
     learnt: indices of the arguments that are weights or state. Calls are looked through where each function is called
     once; values that a loop computes are activations.
     """
+    body = calls.body(main)
+    given = [each for i, each in enumerate(body.arguments) if i not in learnt and tensor_info(each.type).rank]
+    found = _reached(calls, given)
+    if not found:
+        return []
     finder = _Finder(calls, main, learnt)
-    products = (op for function in calls.functions.values() for op in walk(function) if op.name == _PRODUCT)
-    return [op for op in products if finder.is_of_given(op)]
+    return [op for op in found if finder.is_of_given(op)]
+
+
+def _reached(calls: CallGraph, given: Iterable[ir.Value]) -> list[ir.Operation]:
+    """The products that read what may be given, moved or computed of element by element: few read tokens, say."""
+    pending, seen = list(given), set[ir.Value]()
+    found: dict[ir.Value, ir.Operation] = {}
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for use in value.uses:
+            op, i = use.owner.operation, use.operand_number
+            name = op.name
+            if name == _PRODUCT:
+                found[op.results[0]] = op
+            elif name == "func.call":
+                callee = calls.callee_body(op)
+                pending += [] if callee is None else [callee.arguments[i]]
+            elif name == "func.return":
+                sites = calls.sites.get(symbol_name(op.parent.operation), ())
+                pending += [site.results[i] for site in sites]
+            elif name == "stablehlo.while":
+                pending += [op.regions[1].blocks[0].arguments[i], op.results[i]]
+            elif name == MANUAL:
+                pending.append(op.regions[0].blocks[0].arguments[i])
+            elif name in _HANDED_ON or (name in _MOVES and i == 0) or (name == _SCATTER and i != 1):
+                pending += op.results
+    return list(found.values())
 
 
 class _Finder:

@@ -22,6 +22,7 @@ from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.pack_scales import PackScales
 from scalify_hlo.passes.partial_sums import PartialSums
 from scalify_hlo.passes.pin_scales import PinScales
+from scalify_hlo.passes.round_state import RoundState
 from scalify_hlo.passes.samples import Samples
 from scalify_hlo.passes.saturate import Saturate
 from scalify_hlo.passes.scalify import Scalify
@@ -53,6 +54,7 @@ __all__ = [
     "PartialSums",
     "Pass",
     "PinScales",
+    "RoundState",
     "Samples",
     "Saturate",
     "Scalify",
@@ -81,6 +83,7 @@ PASSES: dict[str, type[Pass]] = {
         BlockDots,
         FP8Results,
         NarrowResults,
+        RoundState,
         Saturate,
         SelectScatters,
         Samples,

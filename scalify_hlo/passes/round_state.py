@@ -10,6 +10,7 @@ The random bits are a hash of what is rounded and of the gradient that the updat
 the same step on the same data gives the same state, on one device and on many, and no generator goes from step to step.
 """
 
+import collections
 import dataclasses
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ from scalify_hlo.passes.cast import STATE
 from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 _CONVERT = "stablehlo.convert"
+_ELEMENTWISE = ELEMENTWISE | {_CONVERT}
 _REPEATED = ("stablehlo.constant", "stablehlo.broadcast_in_dim")
 # Odd numbers whose multiples are spread over all bits: Knuth's multiplicative hash, and a finaliser of MurmurHash3.
 _SPREAD, _MIX = 0x9E3779B1, 0x85EBCA6B
@@ -95,22 +97,24 @@ def _round_at_random(op: ir.Operation) -> None:
 def _changing(x: ir.Value) -> ir.Value:
     """What a new parameter is computed of that is another one in each step, of its shape: a gradient; else itself."""
     shape = tensor_info(x.type).shape
-    pending, seen = [x], {x}
+    pending, seen = collections.deque([x]), {x}
     given = x  # to a step that has gradients or averages from outside
     for _ in range(_FAR):
         if not pending:
             break
-        value = pending.pop(0)
-        op = defining_op(value)
-        if op is None:
-            given = value if given == x and tensor_info(value.type).element == "f32" else given
-        elif op.name not in ELEMENTWISE and op.name != _CONVERT and not carries(op):
-            if op.name not in _REPEATED and not is_in_parts(value):
-                return value
-        else:
+        value = pending.popleft()
+        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if op is not None and (op.name in _ELEMENTWISE or carries(op)):
             for operand in op.operands:
-                info = tensor_info(operand.type)
-                if operand not in seen and info.is_float and info.shape == shape:
+                if operand not in seen:
                     seen.add(operand)
                     pending.append(operand)
+            continue
+        info = tensor_info(value.type)
+        if not info.is_float or info.shape != shape:
+            continue
+        if op is None:
+            given = value if given == x and info.element == "f32" else given
+        elif op.name not in _REPEATED and not is_in_parts(value):
+            return value
     return given
