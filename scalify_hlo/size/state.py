@@ -248,6 +248,20 @@ def _region(forms: AffineForms, value: ir.Value) -> Iterator[ir.Value]:
                 pending.append(part)
 
 
+def _shares(forms: AffineForms, value: ir.Value) -> dict[ir.Value, float]:
+    """The values of `_region`, and how many times each enters `value`, at least half of it if any way that it enters by
+    says so, as far as that is known at compile time; 0 for what is multiplied by a number of run time."""
+    found, pending = {value: 1.0}, [value]
+    while pending:
+        current = pending.pop()
+        for coefficient, part in forms.terms(current) or ():
+            share = found[current] * coefficient.if_chosen
+            if part not in found or found[part] < budget.STATE_LEFT <= share:  # once more at most
+                found[part] = share
+                pending.append(part)
+    return found
+
+
 def state_sums(forms: AffineForms, block: ir.Block) -> dict[ir.Value, StateSum]:
     """The sums of a block, of a function or of a loop's body, that its state is updated or averaged in.
 
@@ -259,10 +273,12 @@ def state_sums(forms: AffineForms, block: ir.Block) -> dict[ir.Value, StateSum]:
     for argument, result in _pairs_of_block(block):
         state = block.arguments[argument]
         returned = forms.of(last.operands[result]).get(state)
-        for value in _region(forms, last.operands[result]):
+        for value, share in _shares(forms, last.operands[result]).items():
             known = _of_sum(forms, value, state, paired=True) if _is_sum(value) else None
-            # (x + u) / 2 is no update, though x + u looks like one: half of x is left of it.
-            if known is not None and (known.kind == "average" or returned is None or _holds(returned)):
+            # (x + u) / 2 is no update, though x + u looks like one: half of x is left of it. Nor is x + g of
+            # x - h (x + g), a gradient with its prior.
+            is_new = share >= budget.STATE_LEFT and (returned is None or _holds(returned))
+            if known is not None and (known.kind == "average" or is_new):
                 found[value] = known
     for argument in block.arguments:
         for value in _sums_of(argument):
