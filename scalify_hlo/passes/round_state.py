@@ -55,7 +55,8 @@ class RoundState(Pass):
                     if rounding is not None:
                         _round_at_random(rounding)
                         count += 1
-        remarks.append(Diagnostic(f"{self.name}: {count} parameters are rounded at random", "", "remark"))
+        if count:
+            remarks.append(Diagnostic(f"{self.name}: {count} parameters are rounded at random", "", "remark"))
 
 
 def _rounding(value: ir.Value, calls: CallGraph) -> ir.Operation | None:

@@ -89,6 +89,7 @@ class Calibration:
                 if spec.is_float
             },
         )
+        self.infinite = set[str]()  # weights with infinities, of what is forbidden, say, which E4M3 does not have
         types = ScalifyOptions().scaled_types
         self._floats = [i for i, spec in enumerate(self.signature.arguments) if spec.element_type in types]
 
@@ -99,6 +100,7 @@ class Calibration:
         if mine != theirs:
             raise ScalifyError("the scales to go on from have another method, precision or arguments: calibrate anew")
         self.scales = earlier
+        self.infinite = set(earlier.wide_weights)
 
     def arguments(self, batches: Iterable[Sequence[Array]]) -> None:
         """Measure the arguments over batches (one array for each argument each) and choose their scales.
@@ -131,8 +133,9 @@ class Calibration:
             # The rules take data for ones of size 1: x w of x and w up to 448 leaves f16.
             scale = np.asarray(2.0 ** max(exponent(each, "rms"), exponent(each, self.method)), np.float32)
             is_weight = i in last and name in self._rewritten.channels
-            if is_weight and np.isinf(last[i]).any() and name not in self.scales.wide_weights:
-                self.scales.wide_weights.append(name)  # E4M3 has no infinities, such as what forbids a state
+            if is_weight and np.isinf(last[i]).any():
+                self.infinite.add(name)
+                self.scales.wide_weights = sorted({*self.scales.wide_weights, name})
             elif self.channels != "none" and i in last and name in self._rewritten.channels:
                 by_channel = channel_scales(last[i], self._rewritten.channels[name], self.channels)
                 scale = scale if by_channel is None else by_channel

@@ -195,7 +195,7 @@ def _least(enough: Callable[[int], bool], count: int) -> int:
 
 def _write(calibration: Calibration, chosen: Sequence[Unit]) -> None:
     scales = calibration.scales
-    scales.wide_weights = sorted({*scales.wide_weights, *(unit.weight for unit in chosen if unit.weight)})
+    scales.wide_weights = sorted({*calibration.infinite, *(unit.weight for unit in chosen if unit.weight)})
     scales.wide_products = sorted({i for unit in chosen if not unit.weight for i in unit.products})
     for name in scales.wide_weights:  # f16 bears channels of any size
         scale = scales.arguments.get(name)
