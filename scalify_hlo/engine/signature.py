@@ -278,7 +278,7 @@ def name_results(function: ir.Operation, pairs: Mapping[int, int]) -> None:
 
 def drop_aliases(function: ir.Operation) -> None:
     """Let arguments not be donated to results of other types, with which they share no buffer."""
-    if "arg_attrs" not in function.attributes or not len(function.regions[0].blocks):
+    if "arg_attrs" not in function.attributes or ALIASING not in str(function.attributes["arg_attrs"]):
         return
     body = function.regions[0].blocks[0]
     results = list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results)

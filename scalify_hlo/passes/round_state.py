@@ -49,8 +49,8 @@ class RoundState(Pass):
             calls = CallGraph(module)
             count = 0
             for value, own in zip(last.operands, attributes_of(main, "res_attrs", len(last.operands)), strict=True):
-                info = tensor_info(value.type)
-                if STATE in own and info.is_static and info.element in ("f16", "bf16"):
+                info = tensor_info(value.type) if STATE in own else None
+                if info is not None and info.is_static and info.element in ("f16", "bf16"):
                     rounding = _rounding(value, calls)
                     if rounding is not None:
                         _round_at_random(rounding)

@@ -20,7 +20,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.module import traits
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.size.affine import AffineForms, Form
-from scalify_hlo.size.coefficients import ZERO, Polynomial
+from scalify_hlo.size.coefficients import ONE, ZERO, Polynomial
 from scalify_hlo.types import tensor_info
 
 # On an argument of the public function: the index of the result that is its new value.
@@ -255,7 +255,7 @@ def _shares(forms: AffineForms, value: ir.Value) -> dict[ir.Value, float]:
     while pending:
         current = pending.pop()
         for coefficient, part in forms.terms(current) or ():
-            share = found[current] * coefficient.if_chosen
+            share = found[current] if coefficient is ONE else found[current] * coefficient.if_chosen
             if part not in found or found[part] < budget.STATE_LEFT <= share:  # once more at most
                 found[part] = share
                 pending.append(part)
@@ -272,13 +272,20 @@ def state_sums(forms: AffineForms, block: ir.Block) -> dict[ir.Value, StateSum]:
     last = terminator(block)
     for argument, result in _pairs_of_block(block):
         state = block.arguments[argument]
-        returned = forms.of(last.operands[result]).get(state)
-        for value, share in _shares(forms, last.operands[result]).items():
+        new = last.operands[result]
+        returned = forms.of(new).get(state)
+        shares: dict[ir.Value, float] | None = None
+        for value in _region(forms, new):
             known = _of_sum(forms, value, state, paired=True) if _is_sum(value) else None
             # (x + u) / 2 is no update, though x + u looks like one: half of x is left of it. Nor is x + g of
             # x - h (x + g), a gradient with its prior.
-            is_new = share >= budget.STATE_LEFT and (returned is None or _holds(returned))
-            if known is not None and (known.kind == "average" or is_new):
+            if known is not None and known.kind != "average":
+                if returned is not None and not _holds(returned):
+                    continue
+                if value != new:
+                    shares = _shares(forms, new) if shares is None else shares
+                    known = known if shares[value] >= budget.STATE_LEFT else None
+            if known is not None:
                 found[value] = known
     for argument in block.arguments:
         for value in _sums_of(argument):
