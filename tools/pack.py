@@ -52,17 +52,16 @@ def main(module_path: str, weights_path: str, output_path: str, inputs: tuple[st
         raise click.UsageError("--inputs says how weights are rounded, and --unpack rounds none: give one of the two")
     module = parse(read_program(module_path), make_context())
     tensors, metadata = read_with_metadata(weights_path)
-    if backwards and not is_packed(metadata):
-        raise ScalifyError(
-            Diagnostic("these weights are not packed: scalify-pack did not write this file", weights_path)
-        )
-    if not backwards:
-        check_unpacked(metadata, weights_path)
     if backwards:
+        if not is_packed(metadata):
+            raise ScalifyError(
+                Diagnostic("these weights are not packed: scalify-pack did not write this file", weights_path)
+            )
         values = unpack(tensors, metadata)
         write_output(output_path, tensor_bytes(values, {}, output_path))
         click.echo(f"{len(values)} tensors in f32 in {output_path}")
         return 0
+    check_unpacked(metadata, weights_path)
     if not pinned_arguments(module):
         message = "this module takes no weight as data at a scale: nothing is packed (scalify-opt --pin-scales)"
         report([Diagnostic(message, module_path, "warning")])

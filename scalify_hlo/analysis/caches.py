@@ -21,11 +21,11 @@ MOVEMENTS = frozenset(
     f"stablehlo.{name}"
     for name in ("broadcast_in_dim", "dynamic_slice", "optimization_barrier", "reshape", "slice", "transpose")
 )
-
-
 # How many operations of a condition are looked at.
 _FEW = 16
 _OF_INTEGERS = ("stablehlo.convert", "stablehlo.add", "stablehlo.subtract")
+# The calls that a value is computed within.
+_Stack = tuple[ir.Operation, ...]
 
 
 def find_caches(module: ir.Module, main: str) -> dict[int, int]:
@@ -45,9 +45,6 @@ def find_caches_of(calls: CallGraph, main: str) -> dict[int, int]:
         if argument is not None and written and argument.owner == body and argument.type == value.type:
             found.setdefault(ir.BlockArgument(argument).arg_number, i)
     return found
-
-
-_Stack = tuple[ir.Operation, ...]
 
 
 def written_over(value: ir.Value, calls: CallGraph) -> tuple[ir.BlockArgument | None, bool]:

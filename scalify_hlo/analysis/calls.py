@@ -126,6 +126,14 @@ class CallGraph:
         callee = self.callee_body(owner.operation)
         return None if callee is None else [terminator(callee).operands[ir.OpResult(value).result_number]]
 
+    def handed_to(self, op: ir.Operation, index: int) -> list[ir.Value] | None:
+        """What an operand is on the other side of a call: a callee's argument, or, of what a function returns, the
+        result of each call of it; None where no call hands it on."""
+        if op.name == "func.return":
+            return [site.results[index] for site in self.sites.get(self.enclosing_function(op) or "", ())]
+        callee = self.callee_body(op) if op.name in CALLS else None
+        return None if callee is None else [callee.arguments[index]]
+
     def called(self, op: ir.Operation) -> ir.Operation | None:
         """The function that `op` calls; None when it calls none that has a body."""
         return self.functions.get(callee_name(op) or "") if op.name in CALLS else None

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from scalify_hlo.analysis.calls import CallGraph, program_order
 from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
+from scalify_hlo.analysis.weights import GATHERS
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.types import tensor_info
-
-_GATHERS = ("stablehlo.gather", "stablehlo.dynamic_gather")
 
 
 def is_narrow(product: MatrixProduct) -> bool:
@@ -28,8 +27,8 @@ def channel_dimensions(
     """Argument index of the function `main` -> its dimensions that are output channels, or layers, or experts.
 
     Those are what no product contracts; of the kernel of a convolution, the output features; of a table that is
-    gathered from and not multiplied, the columns of its rows. narrow: which products
-    read their operands in FP8, or will.
+    gathered from and not multiplied, the columns of its rows. narrow: which products read their operands in FP8, or
+    will.
     """
     calls = CallGraph(module)
     body = calls.body(main)
@@ -57,7 +56,7 @@ def channel_dimensions(
             others = [d for d in range(rank) if d != numbers.kernel_output_feature_dimension]
             origin = origins.of(op.operands[1])
             note(origin, origin.root_dims(others), binding=False)
-        elif op.name in _GATHERS:  # a table of which rows are taken: columns in units of their own
+        elif op.name in GATHERS:  # a table of which rows are taken: columns in units of their own
             numbers = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
             origin = origins.of(op.operands[0])
             tables.append((origin, origin.root_dims(list(numbers.start_index_map))))

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from scalify_hlo.analysis.calls import CallGraph, defining_op
 from scalify_hlo.analysis.origins import Origins
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.identity import is_scale_marker, symbol_name
+from scalify_hlo.module.identity import is_scale_marker
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, has, names
 from scalify_hlo.types import tensor_info
@@ -26,8 +26,8 @@ _ELEMENTWISE = names(Trait.ELEMENTWISE, without=Trait.BITWISE | Trait.PREDICATE 
 _NUMBERS = names(Trait.BITWISE | Trait.PREDICATE)
 _ADDS_UP = names(Trait.REDUCES | Trait.CONTRACTS, without=Trait.COLLECTIVE)
 _SCATTER = "stablehlo.scatter"
-_BY_PLACES = _ELEMENTWISE | _ASSEMBLES | {_SCATTER}
-_HANDED_ON = _ELEMENTWISE | _ASSEMBLES | {"stablehlo.composite"}
+_HANDED_ON = _ELEMENTWISE | _ASSEMBLES
+_BY_PLACES = _HANDED_ON | {_SCATTER}
 
 
 class _Of(enum.Enum):
@@ -71,20 +71,18 @@ def _reached(calls: CallGraph, given: Iterable[ir.Value]) -> list[ir.Operation]:
         seen.add(value)
         for use in value.uses:
             op, i = use.owner.operation, use.operand_number
-            name = op.name
+            name, handed = op.name, calls.handed_to(op, i)
             if name == _PRODUCT:
                 found[op.results[0]] = op
-            elif name == "func.call":
-                callee = calls.callee_body(op)
-                pending += [] if callee is None else [callee.arguments[i]]
-            elif name == "func.return":
-                sites = calls.sites.get(symbol_name(op.parent.operation), ())
-                pending += [site.results[i] for site in sites]
+            elif name in _HANDED_ON or is_scale_marker(op):
+                pending += op.results
+            elif handed is not None:
+                pending += handed
             elif name == "stablehlo.while":
                 pending += [op.regions[1].blocks[0].arguments[i], op.results[i]]
             elif name == MANUAL:
                 pending.append(op.regions[0].blocks[0].arguments[i])
-            elif name in _HANDED_ON or (name in _MOVES and i == 0) or (name == _SCATTER and i != 1):
+            elif (name in _MOVES and i == 0) or (name == _SCATTER and i != 1):
                 pending += op.results
     return list(found.values())
 
@@ -125,8 +123,10 @@ class _Finder:
             return _Of.OTHER
         joins = op.name in _ASSEMBLES
         parts = self._parts(op, depth, {_Of.GIVEN} if joins else {_Of.OTHER})
-        if _Of.OTHER in parts or (joins and _Of.GIVEN in parts):
-            return _Of.GIVEN if joins and _Of.GIVEN in parts else _Of.OTHER
+        if joins and _Of.GIVEN in parts:
+            return _Of.GIVEN
+        if _Of.OTHER in parts:
+            return _Of.OTHER
         whole = parts.difference(_NEUTRAL)
         if not whole:
             return _Of.TABLE if parts == {_Of.TABLE} else _Of.NUMBERS

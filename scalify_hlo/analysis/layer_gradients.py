@@ -49,12 +49,9 @@ def _is_of_matrices(value: ir.Value, calls: CallGraph, names: NameStacks) -> boo
         seen.add(value)
         for use in value.uses:
             op, index = use.owner.operation, use.operand_number
-            body = calls.callee_body(op)
-            if body is not None:
-                pending.append(body.arguments[index])
-            elif op.name == "func.return":
-                sites = calls.sites.get(calls.enclosing_function(op) or "", ())
-                pending += [site.results[index] for site in sites]
+            handed = calls.handed_to(op, index)
+            if handed is not None:
+                pending += handed
             elif op.name == "stablehlo.while":
                 pending.append(op.regions[1].blocks[0].arguments[index])
             elif op.name == "stablehlo.dot_general" or traits.is_linear_algebra(op):

@@ -27,7 +27,7 @@ from scalify_hlo.types import NARROW_INTEGERS, tensor_info
 # How many values are looked back at.
 _FAR = 24
 _PRODUCTS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution")
-_TABLES = ("stablehlo.gather", "stablehlo.dynamic_gather")
+GATHERS = ("stablehlo.gather", "stablehlo.dynamic_gather")
 
 
 def find_weights(module: ir.Module, main: str, inputs: Collection[int] = ()) -> set[int]:
@@ -73,7 +73,7 @@ class _Finder:
                     for i, each in enumerate((left, right)):
                         if each is not None and self._is_weight(each, i, op.operands[1 - i], op.name):
                             self.weights.add(each)
-            elif op.name in _TABLES and _is_tensor(op.operands[0]):
+            elif op.name in GATHERS and _is_tensor(op.operands[0]):
                 origin = origins.of(op.operands[0])
                 table = self._argument(origin)
                 tables |= set() if table is None else {table}
@@ -161,7 +161,7 @@ def _computed_of(value: ir.Value, ends: Callable[[ir.Operation], bool]) -> Itera
 
 
 def _is_computed_by_layer(op: ir.Operation) -> bool:
-    return op.name in (*_PRODUCTS, *_TABLES, "stablehlo.while") or callee_name(op) is not None
+    return op.name in (*_PRODUCTS, *GATHERS, "stablehlo.while") or callee_name(op) is not None
 
 
 def _is_no_arithmetic(op: ir.Operation) -> bool:

@@ -278,17 +278,19 @@ def name_results(function: ir.Operation, pairs: Mapping[int, int]) -> None:
 
 def drop_aliases(function: ir.Operation) -> None:
     """Let arguments not be donated to results of other types, with which they share no buffer."""
-    if "arg_attrs" not in function.attributes or ALIASING not in str(function.attributes["arg_attrs"]):
+    if "arg_attrs" not in function.attributes:
         return
-    body = function.regions[0].blocks[0]
-    results = list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results)
-    attributes = attributes_of(function, "arg_attrs", len(body.arguments))
-    changed = False
-    for argument, own in zip(body.arguments, attributes, strict=True):
-        if ALIASING in own and results[ir.IntegerAttr(own[ALIASING]).value] != argument.type:
-            del own[ALIASING]
-            changed = True
-    if changed:
+    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    inputs, results = signature.inputs, signature.results
+    apart: list[int] = []
+    for i, given in enumerate(ir.ArrayAttr(function.attributes["arg_attrs"])):
+        own = ir.DictAttr(given)
+        if ALIASING in own and results[ir.IntegerAttr(own[ALIASING]).value] != inputs[i]:
+            apart.append(i)
+    if apart:
+        attributes = attributes_of(function, "arg_attrs", len(inputs))
+        for i in apart:
+            del attributes[i][ALIASING]
         set_attributes(function, "arg_attrs", attributes)
 
 

@@ -5,6 +5,7 @@ program itself keeps its symbols.
 """
 
 import collections
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 
@@ -33,14 +34,12 @@ def with_sizes(module: ir.Module, shapes: Mapping[int, Sequence[int]]) -> ir.Mod
 
     Raises ScalifyError where the shapes break an assertion of the program, or leave a size unknown.
     """
-    problem: ScalifyError | None = None
-    for inlined in (False, True):  # a function that is called with several sizes has none of its own
-        try:
-            return _sized(module, shapes, inlined=inlined)
-        except ScalifyError as error:
-            problem = problem or error
-    assert problem is not None
-    raise problem
+    try:
+        return _sized(module, shapes, inlined=False)
+    except ScalifyError:
+        with contextlib.suppress(ScalifyError):  # a function that is called with several sizes has none of its own
+            return _sized(module, shapes, inlined=True)
+        raise
 
 
 def _sized(module: ir.Module, shapes: Mapping[int, Sequence[int]], *, inlined: bool) -> ir.Module:

@@ -234,7 +234,6 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
             last.operands[i] = convert(held.raw, element) if i in elements else held.read(element)
     set_signature(body, last)
     _stamp(main, state)
-    _stamp_results(main, state)
 
 
 def _take_stored(main: ir.Operation, kind: str, count: int) -> dict[int, str]:
@@ -259,30 +258,22 @@ def _state_type(argument: int, state: UpdateRegion, chosen: PrecisionPolicy) -> 
 
 
 def _stamp(main: ir.Operation, state: UpdateRegion) -> None:
-    """Mark the arguments that are state, for the report and for later passes."""
-    attributes: list[dict[str, ir.Attribute]] = [{} for _ in main.regions[0].blocks[0].arguments]
-    if "arg_attrs" in main.attributes:
-        for mine, given in zip(attributes, ir.ArrayAttr(main.attributes["arg_attrs"]), strict=True):
-            mine.update({named.name: named.attr for named in ir.DictAttr(given)})
+    """Mark the arguments that are state and the results that are new parameters, for reports and later passes."""
+    body = main.regions[0].blocks[0]
+    arguments = attributes_of(main, "arg_attrs", len(body.arguments))
     for kind, indices in (
         ("parameter", state.parameters),
         ("moment", state.moments),
         ("weight", state.weights),
     ):
         for i in indices:
-            attributes[i][STATE] = ir.StringAttr.get(kind)
-    main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
-
-
-def _stamp_results(main: ir.Operation, state: UpdateRegion) -> None:
-    """Mark the results that are new parameters."""
-    count = len(terminator(main.regions[0].blocks[0]).operands)
-    attributes = attributes_of(main, "res_attrs", count)
-    new = [result for argument, result in state.state.items() if argument in state.parameters]
-    for i in new:
-        attributes[i][STATE] = ir.StringAttr.get("parameter")
-    if new:
-        set_attributes(main, "res_attrs", attributes)
+            arguments[i][STATE] = ir.StringAttr.get(kind)
+    results = attributes_of(main, "res_attrs", len(terminator(body).operands))
+    for argument, result in state.state.items():
+        if argument in state.parameters:
+            results[result][STATE] = ir.StringAttr.get("parameter")
+    set_attributes(main, "arg_attrs", arguments)
+    set_attributes(main, "res_attrs", results)
 
 
 def _remarks(name: str, main: ir.Operation, state: UpdateRegion, chosen: PrecisionPolicy) -> list[Diagnostic]:

@@ -167,21 +167,16 @@ class FP8Dots(Pass):
         if self.scaling != "uncertain":
             return {}
         errors = SizeErrors(module)
-        values = {
-            unmoved(operand.value)
-            for product in products
-            if self._reason_to_skip(product) is None
-            for operand in product.operands
-            if not operand.is_gradient
-        }
-        found = {value: errors.of(value) for value in values if errors.of(value) > _MOST_ERRORS}
-        integers = [
-            unmoved(operand.value)
-            for product in products
-            for operand in product.operands
-            if _is_of_integers(operand.origin.root)
-        ]
-        return found | {value: math.inf for value in integers if value in values}
+        found: dict[ir.Value, float] = {}
+        for product in products:
+            if self._reason_to_skip(product) is not None:
+                continue
+            for operand in product.operands:
+                value = unmoved(operand.value)
+                if not operand.is_gradient and value not in found:
+                    many = math.inf if _is_of_integers(operand.origin.root) else errors.of(value)
+                    found |= {value: many} if many > _MOST_ERRORS else {}
+        return found
 
     def _factors(self, products: list[MatrixProduct], calibrated: dict[str, float]) -> dict[ir.Value, float]:
         factors: dict[ir.Value, float] = {}
@@ -339,11 +334,10 @@ def _measured(product: MatrixProduct, uncertain: dict[ir.Value, float], factors:
     for side, operand in zip(("lhs", "rhs"), product.operands, strict=True):
         value = unmoved(operand.value)
         if value in uncertain and value not in factors:
-            size = f"is a product of {uncertain[value]:g} estimates that no normalisation bounds"
-            found.append(
-                f"; {side} is scaled by its largest element: its size "
-                + ("is that of integers" if math.isinf(uncertain[value]) else size)
-            )
+            many = uncertain[value]
+            size = f"a product of {many:g} estimates that no normalisation bounds"
+            size = "that of integers" if math.isinf(many) else size
+            found.append(f"; {side} is scaled by its largest element: its size is {size}")
     return "".join(found)
 
 

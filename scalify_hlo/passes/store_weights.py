@@ -21,6 +21,7 @@ from scalify_hlo.analysis.channels import channel_dimensions
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.origins import Origins
 from scalify_hlo.analysis.products import contracted_dimensions, is_batched, is_product
+from scalify_hlo.analysis.weights import GATHERS
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.engine.selection import LIFTED, TRANSPOSED, argument_names, argument_shapes, attributes_of
 from scalify_hlo.engine.signature import public_function
@@ -39,7 +40,7 @@ from scalify_hlo.passes.precision_kinds import KEPT
 from scalify_hlo.passes.private_functions import inline_functions
 from scalify_hlo.types import tensor_info
 
-_TABLES = ("stablehlo.gather", "stablehlo.dynamic_gather", "stablehlo.dynamic_slice", "stablehlo.convolution")
+_TABLES = (*GATHERS, "stablehlo.dynamic_slice", "stablehlo.convolution")
 _FORMATS = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 # Attribute of an argument whose channels have factors of their own: data * scale * factors is its value.
 FACTORS = "scalify.channel_factors"

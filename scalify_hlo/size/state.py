@@ -277,16 +277,18 @@ def state_sums(forms: AffineForms, block: ir.Block) -> dict[ir.Value, StateSum]:
         shares: dict[ir.Value, float] | None = None
         for value in _region(forms, new):
             known = _of_sum(forms, value, state, paired=True) if _is_sum(value) else None
+            if known is None:
+                continue
             # (x + u) / 2 is no update, though x + u looks like one: half of x is left of it. Nor is x + g of
             # x - h (x + g), a gradient with its prior.
-            if known is not None and known.kind != "average":
+            if known.kind != "average":
                 if returned is not None and not _holds(returned):
                     continue
                 if value != new:
                     shares = _shares(forms, new) if shares is None else shares
-                    known = known if shares[value] >= budget.STATE_LEFT else None
-            if known is not None:
-                found[value] = known
+                    if shares[value] < budget.STATE_LEFT:
+                        continue
+            found[value] = known
     for argument in block.arguments:
         for value in _sums_of(argument):
             if value not in found and (known := _of_sum(forms, value, argument, paired=False)) is not None:
