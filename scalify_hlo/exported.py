@@ -36,8 +36,9 @@ from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape
 from scalify_hlo.frontend.state_pairs import state_pairs
 from scalify_hlo.module.handed_names import name_arguments
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.passes.pipeline import Element, Instrumentation, Pipeline
 from scalify_hlo.passes.precision_pipeline import Precision, passes_for_devices, passes_with_frozen_weights
-from scalify_hlo.rewrite import scalify_in_place
+from scalify_hlo.passes.scalify import Scalify
 from scalify_hlo.types import tensor_info
 
 Container = Literal["ScaledArray", "tuple"]
@@ -101,14 +102,36 @@ def scalify_exported(
     """
     with make_context() as context, ir.Location.unknown():
         module = module_of(exported, context)
-        leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
         if is_rewritten(public_function(module)):
             return _left_alone(exported, module, scaled, options, precision)
-        before, after = passes_with_frozen_weights(precision)
-        notes: list[Diagnostic] = [] if remarks is None else remarks
-        for each in before:
-            each.apply(module, notes)
-        exported = with_types_of(exported, module) if before else exported
+    before, after = passes_with_frozen_weights(precision)
+    around = (before, (*after, *passes_for_devices(precision)))
+    notes: list[Diagnostic] = [] if remarks is None else remarks
+    return scalified(exported, scaled, options, around, container=container, scale_shapes=scale_shapes, remarks=notes)
+
+
+def scalified(
+    exported: Exported,
+    scaled: Select,
+    options: ScalifyOptions,
+    around: tuple[Sequence[Element], Sequence[Element]],
+    *,
+    container: Container,
+    remarks: list[Diagnostic],
+    scale_shapes: ShapeOfScale | None = None,
+    instrumentation: Instrumentation = Instrumentation(),
+) -> Exported:
+    """`scalify_exported` of a function without pairs, between given passes.
+
+    around: the passes before and after, which may add arguments for one another but leave none, and may change the
+    element types of arguments and results. Raises ScalifyError.
+    """
+    before, after = (Pipeline(tuple(passes)) for passes in around)
+    with make_context() as context, ir.Location.unknown():
+        module = module_of(exported, context)
+        leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
+        before.run(module, remarks, instrumentation)
+        exported = with_types_of(exported, module) if before.elements else exported
         main = public_function(module)
         shapes = _shapes(exported, _selected(exported, scaled, options, main, leading), scale_shapes)
         _mark(main, [shapes.get(i) for i in exported.module_kept_var_idx], leading, _places(exported))
@@ -120,35 +143,36 @@ def scalify_exported(
             options = dataclasses.replace(options, scale_dims="")
         if any(shapes.values()):
             options = dataclasses.replace(options, result_scales="shaped")
-        scalify_in_place(module, dataclasses.replace(options, args="none"), remarks)
-        for each in (*after, *passes_for_devices(precision)):
-            each.apply(module, notes)
+        scalify = dataclasses.replace(Scalify(**vars(options)), args="none")
+        Pipeline((scalify,)).run(module, remarks, instrumentation)
+        after.run(module, remarks, instrumentation)
         result_shapes = _paired_results(public_function(module), len(exported.ordered_effects), len(exported.out_avals))
+        scale_dtype = jnp.float8_e8m0fnu if options.scale_dtype == "e8m0" else np.float32
+        inputs = [i in shapes for i in range(len(exported.in_avals))]
+        results = [shape is not None for shape in result_shapes]
+        in_scales = (jax.core.ShapedArray(shapes[i], scale_dtype) for i in sorted(shapes))
+        out_scales = (jax.core.ShapedArray(shape, scale_dtype) for shape in result_shapes if shape is not None)
+        changes: dict[str, Any] = {
+            "in_tree": _tree(exported.in_tree, inputs, container),
+            "out_tree": _tree(exported.out_tree, results, container),
+            "in_avals": _doubled(exported.in_avals, inputs, lambda _: next(in_scales)),
+            "out_avals": _doubled(exported.out_avals, results, lambda _: next(out_scales)),
+            "_in_named_shardings": _doubled(
+                _private(exported, "_in_named_shardings"), inputs, _beside(shapes[i] for i in sorted(shapes))
+            ),
+            "_out_named_shardings": _doubled(
+                _private(exported, "_out_named_shardings"), results, _beside(s for s in result_shapes if s is not None)
+            ),
+            "in_shardings_hlo": _doubled(exported.in_shardings_hlo, inputs, lambda _: None),
+            "out_shardings_hlo": _doubled(exported.out_shardings_hlo, results, lambda _: None),
+            "module_kept_var_idx": _kept(exported, inputs),
+            "_get_vjp": None,
+        }
+        fields = {field.name: _private(exported, field.name) for field in dataclasses.fields(exported)}
+        result = with_types_of(ScaledExported(**{**fields, **changes}), module)
+        # Serialising converts the module in place.
         artifact = stablehlo.serialize_portable_artifact(module, artifact_version(), allow_other_dialects=True)
-    scale_dtype = jnp.float8_e8m0fnu if options.scale_dtype == "e8m0" else np.float32
-    inputs = [i in shapes for i in range(len(exported.in_avals))]
-    results = [shape is not None for shape in result_shapes]
-    in_scales = (jax.core.ShapedArray(shapes[i], scale_dtype) for i in sorted(shapes))
-    out_scales = (jax.core.ShapedArray(shape, scale_dtype) for shape in result_shapes if shape is not None)
-    changes: dict[str, Any] = {
-        "mlir_module_serialized": artifact,
-        "in_tree": _tree(exported.in_tree, inputs, container),
-        "out_tree": _tree(exported.out_tree, results, container),
-        "in_avals": _doubled(exported.in_avals, inputs, lambda _: next(in_scales)),
-        "out_avals": _doubled(exported.out_avals, results, lambda _: next(out_scales)),
-        "_in_named_shardings": _doubled(
-            _private(exported, "_in_named_shardings"), inputs, _beside(shapes[i] for i in sorted(shapes))
-        ),
-        "_out_named_shardings": _doubled(
-            _private(exported, "_out_named_shardings"), results, _beside(s for s in result_shapes if s is not None)
-        ),
-        "in_shardings_hlo": _doubled(exported.in_shardings_hlo, inputs, lambda _: None),
-        "out_shardings_hlo": _doubled(exported.out_shardings_hlo, results, lambda _: None),
-        "module_kept_var_idx": _kept(exported, inputs),
-        "_get_vjp": None,
-    }
-    fields = {field.name: _private(exported, field.name) for field in dataclasses.fields(exported)}
-    return ScaledExported(**{**fields, **changes})
+    return dataclasses.replace(result, mlir_module_serialized=artifact)
 
 
 def _left_alone(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scalify_hlo.bindings import ir, make_context
@@ -21,7 +21,7 @@ from scalify_hlo.io.serialization import (
 from scalify_hlo.passes.frozen_weights import EmbedWeights, LiftWeights
 from scalify_hlo.passes.pack_scales import PackScales
 from scalify_hlo.passes.pin_scales import PinScales
-from scalify_hlo.passes.pipeline import Instrumentation, Pipeline
+from scalify_hlo.passes.pipeline import Element, Instrumentation, Pipeline
 from scalify_hlo.passes.scalify import Scalify
 
 _SEPARATOR = b"// -----\n"
@@ -125,19 +125,25 @@ class OptDriver:
             )
         parse(program, make_context())  # a damaged module is told of with its location
         exported = load_exported(program)
-        from scalify_hlo.exported import scalify_exported
+        from scalify_hlo.exported import scalified
         from scalify_hlo.packed import pack_exported
 
         if any(isinstance(element, PinScales) for element in self.pipeline.elements):
             from scalify_hlo.serving.exported import through
 
             return bytes(through(exported, self.pipeline, remarks, self.settings.target or "4weeks").serialize())
-        for element in self.pipeline.elements:
-            if isinstance(element, LiftWeights | EmbedWeights):
-                continue  # between them the module has arguments that the Exported has not
+        for element, around in _with_frozen_weights(self.pipeline.elements):
             if isinstance(element, Scalify):
                 # Tuples: `jax` alone is enough to load the file.
-                exported = scalify_exported(exported, element.args, element, container="tuple", remarks=remarks)
+                exported = scalified(
+                    exported,
+                    element.args,
+                    element,
+                    around,
+                    container="tuple",
+                    remarks=remarks,
+                    instrumentation=self.instrumentation,
+                )
             elif isinstance(element, PackScales):
                 exported = pack_exported(exported)
             else:
@@ -163,3 +169,24 @@ class OptDriver:
         pipeline.run(module, remarks, self.instrumentation)
         data, _ = to_artifact(module, self.settings.target or "4weeks")
         return dataclasses.replace(with_types_of(exported, module), mlir_module_serialized=data)
+
+
+def _with_frozen_weights(
+    elements: Sequence[Element],
+) -> Iterator[tuple[Element, tuple[Sequence[Element], Sequence[Element]]]]:
+    """Passes one by one, each with those that run on one module with it, before and after.
+
+    These are the passes from the one that takes frozen weights out to the one that puts them back, for `scalify`
+    between them: in between the module has arguments that an Exported has not. Without it they do nothing here.
+    """
+    kinds = [type(each) for each in elements]
+    at, lift, embed = (
+        kinds.index(kind) if kind in kinds else len(kinds) for kind in (Scalify, LiftWeights, EmbedWeights)
+    )
+    joined = lift < at < embed < len(kinds)
+    for i, element in enumerate(elements):
+        if joined and i == at:
+            taken = dataclasses.replace(elements[lift], scaled=True)
+            yield element, ((taken, *elements[lift + 1 : at]), elements[at + 1 : embed + 1])
+        elif not (joined and lift <= i <= embed) and not isinstance(element, LiftWeights | EmbedWeights):
+            yield element, ((), ())

@@ -3,6 +3,10 @@
 import collections
 import pathlib
 
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from scalify_hlo.bindings import ir, make_context
@@ -173,3 +177,22 @@ def test_scales_can_be_pinned_without_a_precision(opt: Run, program_file: pathli
     assert "%arg0: tensor<4xf32>" in text and text.count("stablehlo.multiply") == 2  # into data, and back
     assert "pipeline" in opt(program_file, f"--pin-scales={scales}", "--cse").error_line()
     assert "none.json" in opt(program_file, "--pin-scales=none.json").error_line()
+
+
+def test_weights_that_are_constants_of_an_exported_are_stored_in_fp8(opt: Run, tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(0)
+    first, second, x = (np.float32(rng.standard_normal(shape)) for shape in ((32, 64), (64, 32), (16, 32)))
+
+    def served(x: jax.Array) -> jax.Array:
+        return jax.nn.gelu(x @ jnp.asarray(first / 6)) @ jnp.asarray(second / 8)
+
+    exported = jax.export.export(jax.jit(served))(x)
+    (tmp_path / "served.bin").write_bytes(exported.serialize())
+    opt(tmp_path / "served.bin", "--precision=fp8", "-o", tmp_path / "fp8.bin", "--args=none")
+    loaded = jax.export.deserialize((tmp_path / "fp8.bin").read_bytes())
+    constants = [line for line in loaded.mlir_module().splitlines() if "stablehlo.constant" in line]
+    stored = [line for line in constants if "tensor<32x64xf8E4M3FN>" in line or "tensor<64x32xf8E4M3FN>" in line]
+    assert len(stored) == 2
+    data, scale = (np.float32(each) for each in loaded.call(x))
+    wanted = np.asarray(served(x))
+    assert np.linalg.norm(data * scale - wanted) < 0.08 * np.linalg.norm(wanted)
