@@ -268,8 +268,9 @@ def cbrt(r: OpRewrite) -> None:
 
 
 # (s x)^n = s^n x^n for integers n
-@rule("power", family="multiplicative", law="(s x)^n = s^n x^n", scale="s^n for a small integer n or 1/2, -1/2; else 1",
-      note="other exponents: nonlinear, on the unscaled value", shaped=True)  # fmt: skip
+@rule("power", family="multiplicative", law="(s x)^n = s^n x^n", scale="s^n for a small n; else 1",
+      note="exponents that are no integers, 1/2 or -1/2: of narrow types on values in f32, at a power of two near s^n; "
+      "of others, and exponents beyond 4: nonlinear, on the unscaled value", shaped=True)  # fmt: skip
 def power(r: OpRewrite) -> None:
     exponent = r.splat(1)
     if exponent is not None and 0 < abs(exponent) <= budget.LARGEST_POWER and exponent == int(exponent):
@@ -287,7 +288,36 @@ def power(r: OpRewrite) -> None:
         return take_root(r, 2, 1 if exponent > 0 else -1)
     if exponent is not None and float(exponent).is_integer() and r.rewriter.narrow and not r.scaled(0).indifferent:
         return _near_values(r, r.scaled(0).scale ** int(exponent))
+    if exponent is not None and 0 < abs(exponent) <= budget.LARGEST_POWER and r.rewriter.narrow:
+        x = r.scaled(0)
+        if not x.indifferent and not r.rewriter.paper:
+            return on_values(r, r.expected(x), [_raised(r, x.scale, exponent)])
     return on_values(r)
+
+
+# s^p = 2^round(p k) of s = 2^k
+def _raised(r: OpRewrite, scale: Scale, exponent: float) -> Scale:
+    """A power of two near a power of a scale that is no integer: what is left of it, less than 2, is in the data."""
+    furthest = budget.FURTHEST_HIGH_POWER / abs(exponent)
+    if scale.is_constant:
+        return Scale(round(exponent * max(-furthest, min(scale.exponent, furthest))))
+    emit = r.emit
+    value = emit.scale_value(scale)
+    key = ("raised", value, exponent)
+    found = emit.scope.cache.get(key)
+    if found is None:
+        for name, limit in (("minimum", furthest), ("maximum", -furthest)):
+            value = emit.op(name, value.type, value, emit.splat(value, 2.0**limit))
+        value = emit.op("power", value.type, value, emit.splat(value, exponent))
+        one, larger, smaller = (exponent * max(-furthest, min(each, furthest)) for each in scale.trials)
+        found = emit.cache_scale(
+            key,
+            emit.rounded_power_of_two(value),
+            positive=True,
+            least=-budget.FURTHEST_HIGH_POWER,
+            trials=(one, larger, smaller),
+        )
+    return found
 
 
 # prod(s x_i) over n elements = s^n prod(x_i)

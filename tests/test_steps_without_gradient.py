@@ -159,3 +159,51 @@ def test_recursive_least_squares_in_a_loop(size: int, precision: str) -> None:
         y = np.float32(h @ wanted + 0.01 * own.normal(size=32))
         state, error = scaled(state, *sc.as_scaled_array((h, y)))
     assert float(np.asarray(error)) < 3e-4
+
+
+def unlabelled(p: _Tree, x: Any, k: Any) -> Any:
+    """A head that no label of a batch is for."""
+    errors = (1e3 * (jnp.tanh(x @ p["a"]) @ p["c"] + p["d"] - jnp.cos(x[:, :16]))) ** 2
+    return jnp.mean(jnp.where((k > 9)[:, None], errors, 0))
+
+
+def dead(p: _Tree, x: Any, _: Any) -> Any:
+    """Units that are off for all rows."""
+    off = jax.nn.relu(jnp.tanh(x @ p["a"]) @ p["c"] + p["d"] - 100.0)
+    return jnp.mean((1e3 * (off - jnp.cos(x[:, :16]))) ** 2)
+
+
+def unchosen(p: _Tree, x: Any, k: Any) -> Any:
+    """An expert that no row chooses."""
+    chosen = (k == 0)[:, None] * (jnp.tanh(x @ p["a"]) @ p["c"] + p["d"])
+    return jnp.mean((1e3 * (chosen - jnp.cos(x[:, :16]))) ** 2)
+
+
+# v = 0 at 2^-126, g^2 = 0 at 2^25: what moves the one to the other is beyond f32, and 0 * inf is no number
+@pytest.mark.parametrize("precision", ["fp8 moments=f16", "fp8-fp16-state"])
+@pytest.mark.parametrize("other", [unlabelled, dead, unchosen])
+def test_moments_of_what_has_no_gradient_yet(other: Callable[..., Any], precision: str) -> None:
+    rng = np.random.default_rng(0)
+    shapes = {"a": (32, 64), "b": (64, 16), "c": (64, 16)}
+    parameters = {name: np.float32(rng.standard_normal(s) / s[0] ** 0.5) for name, s in shapes.items()}
+    parameters["d"] = np.zeros(16, np.float32)
+    x = np.float32(rng.standard_normal((64, 32)))
+    k = np.int32(rng.integers(1, 4, 64))
+    optimizer = optax.adam(3e-3)
+
+    def loss(p: _Tree, x: Any, k: Any) -> Any:
+        return jnp.mean((1e3 * (jnp.tanh(x @ p["a"]) @ p["b"] - jnp.sin(x[:, :16]))) ** 2) + other(p, x, k)
+
+    def step(state: Any, x: Any, k: Any) -> Any:
+        p, moments = state
+        value, gradient = jax.value_and_grad(loss)(p, x, k)
+        update, moments = optimizer.update(gradient, moments, p)
+        return (optax.apply_updates(p, update), moments), value
+
+    state = parameters, optimizer.init(parameters)
+    narrow = sc.scalify(step, precision=precision)
+    own, scaled = narrow.stored(*sc.as_scaled_array((state, x)), k)[:2]
+    for _ in range(6):
+        state, wanted = step(state, x, k)
+        own, found = narrow(own, scaled, k)
+        assert abs(float(np.asarray(found)) / float(wanted) - 1) < 0.01

@@ -35,7 +35,7 @@ def stored_types(
     """
     own = [str(aval.dtype) for aval in jaxpr.in_avals], [str(aval.dtype) for aval in jaxpr.out_avals]
     if not precision.changes_state:
-        return own
+        return _as_returned(*own, places)
     module: Any = _lowered(jaxpr)
     with module.context:
         main = public_function(module)
@@ -48,7 +48,21 @@ def stored_types(
         to_normal_form(module)
         cast = next(each for each in before if isinstance(each, Cast))
         found = cast.stored_types(module)
-    return _narrowed(found[0], own[0]), _narrowed(found[1], own[1])
+    return _as_returned(_narrowed(found[0], own[0]), _narrowed(found[1], own[1]), places)
+
+
+def _as_returned(
+    inputs: list[str], results: list[str], places: Sequence[tuple[int, int]]
+) -> tuple[list[str], list[str]]:
+    """The types where state that the program itself returns in a narrow type, such as bf16 averages, is stored so.
+
+    Programs are traced on f32, whatever type their state has by now.
+    """
+    stored = list(inputs)
+    for i, result in places:
+        if results[result] in _NARROW.values() and inputs[i] in ("float32", *_NARROW.values()):
+            stored[i] = results[result]
+    return stored, results
 
 
 def _lowered(jaxpr: Any) -> Any:

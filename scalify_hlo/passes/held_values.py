@@ -45,6 +45,12 @@ class Held:
     def rank(self) -> int:
         return tensor_info(self.raw.type).rank
 
+    # x >= max(x) holds of the x that memory has, where what compares reads it
+    @property
+    def lies_wide(self) -> bool:
+        """Whether it lies in memory in f32, as an argument, whatever products read of it."""
+        return self.in_memory and self.computed == WIDE
+
     @property
     def is_few(self) -> bool:
         """Whether it is computed of few numbers one by one, and not of what repeats them along rows."""

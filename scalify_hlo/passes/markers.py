@@ -1,5 +1,7 @@
 """Markers that passes put into a program, and what they measure to choose a scale."""
 
+import re
+
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.fresh_names import fresh_name
 from scalify_hlo.module.manual import collective_attributes, group_count
@@ -86,13 +88,19 @@ def data_and_scale(module: ir.Module, value: ir.Value) -> list[ir.Value]:
 
 
 def _decomposition(module: ir.Module, name: str, arguments: list[ir.Type], results: list[ir.Type]) -> str:
-    symbol = fresh_name(name.replace(".", "_"), ir.SymbolTable(module.operation).__contains__)
+    """The private function that a marker of these types stands for: one for each kind and types."""
+    symbols = ir.SymbolTable(module.operation)
+    type_ = ir.TypeAttr.get(ir.FunctionType.get(arguments, results))
+    stem = f"{name.replace('.', '_')}_{re.sub(r'[^0-9A-Za-z]+', '_', str(results[0]))}"
+    if stem in symbols and symbols[stem].attributes["function_type"] == type_:
+        return stem
+    symbol = fresh_name(stem, symbols.__contains__) if stem in symbols else stem
     function = ir.Operation.create(
         "func.func",
         attributes={
             "sym_name": ir.StringAttr.get(symbol),
             "sym_visibility": ir.StringAttr.get("private"),
-            "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results)),
+            "function_type": type_,
         },
         regions=1,
         ip=ir.InsertionPoint(module.body),

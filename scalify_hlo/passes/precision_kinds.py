@@ -2,6 +2,7 @@
 
 from scalify_hlo.analysis.calls import walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.identity import composite_name
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
@@ -46,7 +47,7 @@ def chooses_index(op: ir.Operation) -> bool:
 
     A sort by keys finds the places of what it moves with them, whatever the type of that is.
     """
-    if op.name == "chlo.top_k":
+    if is_top_k(op):
         return any(True for _ in op.results[1].uses)
     if op.name != "stablehlo.sort" and op.name not in REDUCTIONS:
         return False
@@ -55,6 +56,11 @@ def chooses_index(op: ir.Operation) -> bool:
         return False
     compared = (inner.operands[0] for inner in walk(op) if inner.name == "stablehlo.compare")
     return any(tensor_info(value.type).is_float for value in compared)
+
+
+def is_top_k(op: ir.Operation) -> bool:
+    """Whether an operation gives the largest elements and their places: JAX exports it as a composite."""
+    return "chlo.top_k" in (op.name, composite_name(op))
 
 
 def is_key(op: ir.Operation, index: int) -> bool:

@@ -283,7 +283,7 @@ class OperationRetyper:
         for i, held in self._operands(op).items():
             op.operands[i] = held.read(WIDE)
             from_model |= held.from_model
-            wide &= held.natural == WIDE
+            wide &= held.natural == WIDE or (kinds.is_top_k(op) and (held.transient or held.lies_wide))
         # top_k(-|x - y|^2) of points that are given is f32, as the distances are
         wide |= is_linear_algebra(op)
         for result in op.results:

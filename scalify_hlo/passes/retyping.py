@@ -134,7 +134,7 @@ class Retyper(OperationRetyper):
         sums, ranks = kinds.accumulates(op), kinds.chooses_index(op)
         data = [held for held in operands.values() if held.constant is None]
         natural = self._natural_of_replaced(operands) if op.name in REPLACES else self._natural(operands.values())
-        in_register = not sums and any(held.transient for held in data)
+        in_register = not sums and (any(held.transient for held in data) or all(held.lies_wide for held in data))
         if self._is_kept(op):
             computed = natural = WIDE
         elif self._in_update(op):
@@ -191,7 +191,8 @@ class Retyper(OperationRetyper):
         comparator = op.regions[0].blocks[0]
         ranks = kinds.chooses_index(op)
         for i, held in self._operands(op).items():
-            value = held.raw if held.extreme or (ranks and kinds.is_key(op, i)) else held.read(held.natural)
+            whole = held.extreme or (ranks and kinds.is_key(op, i)) or (held.constant is None and held.lies_wide)
+            value = held.raw if whole else held.read(held.natural)
             op.operands[i] = value
             op.results[i].set_type(value.type)
             self.held[op.results[i]] = dataclasses.replace(held.at(op.results[i]), constant=None)
@@ -293,7 +294,9 @@ class Retyper(OperationRetyper):
         if info.rank == 0 or held.extreme or (held.constant is None and not held.from_model and last == carried):
             return WIDE
         if last == carried:
-            unrounded = self.policy.compute != WIDE and self._is_read_by_kept(carried)
+            unrounded = self.policy.compute != WIDE and (
+                self._is_read_by_kept(carried) or (held.lies_wide and _is_only_compared(carried))
+            )
             return tensor_info(held.raw.type).element if unrounded else held.natural
         adds = last.owner.operation if isinstance(last, ir.OpResult) else None
         reader = only_reader(carried)
@@ -441,6 +444,23 @@ def _has_short_rows(carried: ir.Value) -> bool:
     """Whether what a loop carries are rows of few numbers."""
     shape = tensor_info(carried.type).shape
     return bool(shape) and is_padded(shape[-1])
+
+
+def _is_only_compared(value: ir.Value) -> bool:
+    """Whether comparisons alone read a value, in whichever places, or masked, and the loop that hands it on.
+
+    # searchsorted(edges, x): an x that is rounded up is beyond the last edge, if that is max(x)
+    """
+    pending, seen = [value], {value}
+    for each in pending:
+        for use in each.uses:
+            op = use.owner.operation
+            if op.name in kinds.MOVEMENT or op.name == "stablehlo.select":
+                pending += [result for result in op.results if result not in seen]
+                seen.update(op.results)
+            elif op.name not in ("stablehlo.compare", "stablehlo.return"):
+                return False
+    return True
 
 
 def _is_elementwise_chlo(op: ir.Operation) -> bool:

@@ -46,6 +46,8 @@ _SAMPLE_OF_SEVERAL = 4096
 _LARGEST = 4.0
 # Bits: samples whose sizes differ by less are measured together, the smaller ones with zeros behind them.
 _ALIKE = 3
+# How far a scale is moved at most: data are multiplied by the inverse.
+_FURTHEST = 2.0**-120
 # log2 of the size that data are moved to, and how far from it they may come before. Parameters are read as operands of
 # products. Moments have larger elements than a sample shows, and squares more so.
 
@@ -73,7 +75,7 @@ class StateRescale(Pass):
             main = public_function(module)
             update = find_update(module, symbol_name(main))
             last = terminator(main.regions[0].blocks[0])
-            calls = CallGraph(module)
+            calls, number = CallGraph(module), _Numbers(last.block)
             due = _due(module, main, last, self.every) if self.every > 1 and update.state else None
             if self.every > 1 and update.state and due is None:
                 told = f"{self.name}: the step counts no steps: state is measured in each of them"
@@ -88,11 +90,11 @@ class StateRescale(Pass):
                     moment, entering = last.operands[result], main.regions[0].blocks[0]
                     with ir.InsertionPoint.at_block_begin(entering):
                         _, held = data_and_scale(module, entering.arguments[argument])
-                    last.operands[result] = _rebased(module, moment, -budget.MOMENTS_BELOW, due, held)
+                    last.operands[result] = _rebased(module, moment, -budget.MOMENTS_BELOW, due, number, held)
                     continue
                 found = _Leaving(*(_where_updated(calls, last, result) if due is None else (last, result)))
                 if is_partitioned(module):  # a sample of each stays on the devices that it lies on
-                    found.terminator.operands[found.position] = _rebased(module, found.value, 0, due)
+                    found.terminator.operands[found.position] = _rebased(module, found.value, 0, due, number)
                     continue
                 leaving.setdefault(found.terminator.block, []).append(found)
             for parameters in leaving.values():
@@ -122,6 +124,22 @@ def _where_updated(calls: CallGraph, last: ir.Operation, index: int) -> tuple[ir
     return found
 
 
+class _Numbers:
+    """Float constants at the beginning of a block, each once."""
+
+    def __init__(self, block: ir.Block):
+        self._start = ir.InsertionPoint.at_block_begin(block)
+        self._known: dict[tuple[ir.Type, float], ir.Value] = {}
+
+    def __call__(self, type_: ir.Type, number: float) -> ir.Value:
+        """The constant of a type all of whose elements are a number."""
+        known = self._known.get((type_, number))
+        if known is None:
+            with self._start:
+                known = self._known[type_, number] = emit.splat(type_, number)
+        return known
+
+
 class _Leaving(NamedTuple):
     """An operand of a terminator: a parameter that leaves a step."""
 
@@ -141,13 +159,14 @@ def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | N
         groups.setdefault(sampled.size.bit_length() // _ALIKE, []).append((each, sampled))
     for group in groups.values():
         last = group[0][0].terminator
+        number = _Numbers(last.block)
         with ir.InsertionPoint(last), last.location:
             pairs = [data_and_scale(module, each.value) for each, _ in group]
             samples = [
                 _taken(emit.convert(data, "f32"), sampled.strides)
                 for (data, _), (_, sampled) in zip(pairs, group, strict=True)
             ]
-            factors = _factor(_sizes(samples, [sampled.table for _, sampled in group]), 0, due)
+            factors = _factor(_sizes(samples, [sampled.table for _, sampled in group]), 0, due, number)
             for i, ((each, _), (_, scale)) in enumerate(zip(group, pairs, strict=True)):
                 rescaled = emit.op("multiply", scale.type, scale, element_of(factors, i))
                 rebased = _with_scale(module, each.value, rescaled)
@@ -157,7 +176,12 @@ def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | N
 # v' = b v + (1 - b) g^2 with g = 0 for once: the scale of g^2, at its smallest, is 2^76 below that of v' = b v
 # v' = b v + (1 - b) (g / |g|)^2 with a g of outliers: that of g^2 may be as far above it
 def _rebased(
-    module: ir.Module, value: ir.Value, target: int, due: ir.Value | None, held: ir.Value | None = None
+    module: ir.Module,
+    value: ir.Value,
+    target: int,
+    due: ir.Value | None,
+    number: _Numbers,
+    held: ir.Value | None = None,
 ) -> ir.Value:
     """The same state with a scale by which its data are of size 2^target.
 
@@ -169,9 +193,14 @@ def _rebased(
         most = _SAMPLE_OF_SEVERAL if is_partitioned(module) else _SAMPLE
         size = magnitude(_sample(emit.convert(data, "f32"), most), "l2")
         if held is None:
-            return _with_scale(module, value, emit.op("multiply", scale.type, scale, _factor(size, target, due)))
+            return _with_scale(
+                module, value, emit.op("multiply", scale.type, scale, _factor(size, target, due, number))
+            )
         usable, power = usable_power(size)
-        moved = emit.op("multiply", scale.type, scale, _where_far(power, target, due))
+        moved = emit.op("multiply", scale.type, scale, _where_far(power, target, due, number))
+        # 0 * (s / s'), of zeros that were given 2^-126, is none where s / s' is no number
+        least = emit.op("multiply", scale.type, scale, number(scale.type, _FURTHEST))
+        held = emit.op("maximum", scale.type, held, least)
         return _with_scale(module, value, emit.op("select", scale.type, usable, moved, held))
 
 
@@ -179,20 +208,21 @@ def _with_scale(module: ir.Module, value: ir.Value, scale: ir.Value) -> ir.Value
     return marker(module, "scalify.set_scaling", [value, scale], [value.type])[0]
 
 
-def _factor(size: ir.Value, target: int, due: ir.Value | None) -> ir.Value:
+def _factor(size: ir.Value, target: int, due: ir.Value | None, number: _Numbers) -> ir.Value:
     """What scales are multiplied by, of data of some sizes, f32 numbers: 1 where these are near 2^target."""
     # Zeros count as what they should be: their scale stays.
-    return _where_far(power_of_two(size, otherwise=2.0**target), target, due)
+    return _where_far(power_of_two(size, otherwise=2.0**target), target, due, number)
 
 
-def _where_far(size: ir.Value, target: int, due: ir.Value | None) -> ir.Value:
+def _where_far(size: ir.Value, target: int, due: ir.Value | None, number: _Numbers) -> ir.Value:
     """Powers of two over 2^target where they are far from it, else 1."""
     shape = tensor_info(size.type).shape
-    low, high = (emit.splat(size.type, 2.0 ** (target + side * budget.STATE_NEAR)) for side in (-1, 1))
+    low, high = (number(size.type, 2.0 ** (target + side * budget.STATE_NEAR)) for side in (-1, 1))
     far = emit.op("or", emit.tensor_type(shape, "i1"), emit.compare(size, low, "LT"), emit.compare(size, high, "GT"))
     if due is not None:
         far = emit.op("and", far.type, far, emit.broadcast(due, far))
-    return emit.op("select", size.type, far, emit.times(size, 2.0**-target), emit.splat(size.type, 1.0))
+    factor = emit.op("multiply", size.type, size, number(size.type, 2.0**-target)) if target else size
+    return emit.op("select", size.type, far, factor, number(size.type, 1.0))
 
 
 def _sizes(samples: Sequence[ir.Value], tables: list[bool]) -> ir.Value:

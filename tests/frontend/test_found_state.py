@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import scalify_hlo as sc
@@ -84,3 +85,30 @@ def test_gradients_without_an_update(precision: str, caplog: pytest.LogCaptureFi
         assert np.linalg.norm(np.asarray(mine, np.float32) - other) < 0.1 * np.linalg.norm(other)
     assert "f16" in run.lower(*given).as_text()
     assert "no result is an update of an argument" in caplog.text
+
+
+# Programs are traced on f32: that averages are bf16, the program itself says of what it returns.
+@pytest.mark.parametrize("precision", ["f32", "bf16", "fp16-state", "fp8-fp16-state"])
+def test_averages_that_a_program_keeps_in_bf16_are_stored_so(precision: str) -> None:
+    rng = np.random.default_rng(0)
+    parameters = {"a": np.float32(rng.standard_normal((16, 64)) / 4), "b": np.float32(rng.standard_normal((64, 8)) / 8)}
+    x = np.float32(rng.standard_normal((32, 16)))
+    optimizer = optax.adamw(3e-3, mu_dtype=jnp.bfloat16)
+
+    def step(state: Any, x: Any) -> Any:
+        parameters, averages = state
+        value, gradient = jax.value_and_grad(lambda p: jnp.mean((jnp.tanh(x @ p["a"]) @ p["b"] - x[:, :8]) ** 2))(
+            parameters
+        )
+        update, averages = optimizer.update(gradient, averages, parameters)
+        return (optax.apply_updates(parameters, update), averages), value
+
+    state = parameters, optimizer.init(parameters)
+    narrow = sc.scalify(step, precision=precision)
+    own, scaled = narrow.stored(*sc.as_scaled_array((state, x)))
+    compiled = narrow.jitted.lower(own, scaled).compile()  # refuses arguments of other types
+    for _ in range(4):
+        state, wanted = jax.jit(step)(state, x)
+        own, found = compiled(own, scaled)
+    assert own[1][0].mu["a"].data.dtype == jnp.bfloat16
+    assert abs(float(np.asarray(found)) / float(wanted) - 1) < 0.01
