@@ -85,13 +85,13 @@ def mask(r: OpRewrite, index: int, other: int, number: float) -> Scale:
     info = r.info(index)
     if info.element == "f64":
         return _mask_in_f64(r, index, other, number)
-    scale = emit.maximum([member.scale, least_mask_scale(info, number)])
+    scale = emit.maximum([member.scale, least_mask_scale(info, number, narrow=r.rewriter.narrow)])
     r.set_operand(index, masked(emit, r.operand(index), scale, number))
     r.set_operand(other, r.bring(member, scale))
     return scale
 
 
-def least_mask_scale(info: TensorInfo, number: float) -> Scale:
+def least_mask_scale(info: TensorInfo, number: float, *, narrow: bool = False) -> Scale:
     """The smallest scale at which enough of a number is left; the square of a mask is finite there.
 
     What a narrow type does not hold at all is as far as its largest number.
@@ -105,6 +105,8 @@ def least_mask_scale(info: TensorInfo, number: float) -> Scale:
         return Scale(min(0, exponent - info.max_exponent) - budget.MASK_LOSS)
     if abs(number) < budget.MASK:
         return Scale(exponent - 126)
+    if narrow and exponent > budget.FURTHEST_CONSTANT:
+        return Scale(budget.FURTHEST_CONSTANT - 126)
     room = max(budget.MASK_ROOM, exponent + budget.MASK_ROOM // 2)
     return Scale(exponent - min(room, 126))
 

@@ -213,8 +213,8 @@ class AutoRescale(Pass):
             }
         if bears or "logits" in found.values():
             backward = [each.op for each in products if each.kind == "backward"]
-            if "products" in self.places:
-                bears |= dict.fromkeys(_of_loss(products, heads, calls), budget.ERRORS_IN_F16)
+            of_loss = _of_loss(products, heads, calls) if "products" in self.places else []
+            bears |= dict.fromkeys(of_loss, budget.ERRORS_IN_F16)
             solved = backward if "products" in self.places and heads else ()
             errors = SizeErrors(module, bears, budget.HIGHEST_DEGREE_IN_F16, heads, backward, solved)
             for value, since in errors.inverse.items():
@@ -225,8 +225,11 @@ class AutoRescale(Pass):
                 elif found.get(value) == "logits":
                     del found[value]
             factors = Factors(calls)
+            # What the loss multiplies on its way back had to be measured, and what leaves it is a product of more.
+            measured = set(errors.measured)
+            uncertain = any(not measured.isdisjoint(op.operands) for op in of_loss)
             for value in heads if "products" in self.places else ():
-                many = errors.of(value) > budget.ERRORS_IN_F16
+                many = uncertain or errors.of(value) > budget.ERRORS_IN_F16
                 if value not in errors.inverse and (many or factors.are_too_many(value)):
                     found[value] = "factors"
                 elif value in derivatives:

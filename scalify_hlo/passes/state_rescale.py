@@ -190,6 +190,10 @@ def _rebased(
     ip, location = after(value) if due is None else _before_return(value, due)
     with ip, location:
         data, scale = data_and_scale(module, value)
+        if held is not None:
+            # 0 * (s / s'), of zeros that were given 2^-126, is none where s / s' is no number
+            least = emit.op("multiply", scale.type, scale, number(scale.type, _FURTHEST))
+            held = emit.op("maximum", scale.type, held, least)
         most = _SAMPLE_OF_SEVERAL if is_partitioned(module) else _SAMPLE
         size = magnitude(_sample(emit.convert(data, "f32"), most), "l2")
         if held is None:
@@ -198,9 +202,6 @@ def _rebased(
             )
         usable, power = usable_power(size)
         moved = emit.op("multiply", scale.type, scale, _where_far(power, target, due, number))
-        # 0 * (s / s'), of zeros that were given 2^-126, is none where s / s' is no number
-        least = emit.op("multiply", scale.type, scale, number(scale.type, _FURTHEST))
-        held = emit.op("maximum", scale.type, held, least)
         return _with_scale(module, value, emit.op("select", scale.type, usable, moved, held))
 
 

@@ -8,7 +8,8 @@ correlated, which training changes. Such an error goes into later values as a po
 Degrees follow from the operations alone: a product adds them, a quotient subtracts them, a root halves them, and a sum
 has those of the term that has most, for it is no further from its estimate than the furthest. A normalisation is then
 what it is in any spelling, of degree 0 in all that comes in: x / sqrt(mean(x^2)), exp(x) / sum(exp(x)), x / amax(x).
-A sum of elements in places that are always the same, as a trace, has an error of its own: they may differ.
+A sum of elements in places that are always the same, as a trace, has an error of its own: they may differ. So has a
+matrix that numbers are joined to.
 Bounded functions (tanh, logistic, clamp between constants) are of degree 0 as well, so that silu(x) is of degree 1. The
 errors of a value are the sum of the magnitudes of its degrees in all contractions (and exponentials) behind it.
 Arguments have none: they come with their scale, which for state is measured.
@@ -42,6 +43,8 @@ _MOST_SOURCES = 64
 _NO_WEIGHT = 2.0**-20
 # How many values are looked back at.
 _FAR = 50
+# Parts of a join of numbers.
+_SEVERAL = 3
 
 CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
 BOUNDED = frozenset(
@@ -263,6 +266,8 @@ class SizeErrors:
             return self._solution(self._new(1.0)) if operands[0] or operands[1] else _NONE
         if name == "stablehlo.select":
             return self._largest(operands[1:])
+        if name == "stablehlo.concatenate" and _is_of_numbers(op) and not any(operands):
+            return self._new(1.0, op.results[0])
         if name == "stablehlo.reduce" and body_kind(op) == "multiply":
             return _power(operands[0], _reduced(op))
         if name == "stablehlo.reduce" and operands[0] and _is_of_some_places(op.operands[0]):
@@ -360,6 +365,14 @@ def _is_of_some_places(value: ir.Value) -> bool:
         seen.add(current)
         pending += [operand for operand in defining.operands if operand not in seen]
     return True
+
+
+# [[c, -s, 400 c], ..., [0, 0, 1]]: a product of such is not the square of their root mean square in any place
+def _is_of_numbers(op: ir.Operation) -> bool:
+    """Whether a join has several parts of one row each, which are in units of their own: those of a transform, say."""
+    dimension: int = ir.IntegerAttr(op.attributes["dimension"]).value
+    single = [value for value in op.operands if tensor_info(value.type).shape[dimension] == 1]
+    return len(single) >= _SEVERAL and any(number_behind(value, converted=True) is None for value in single)
 
 
 def _behind(products: Iterable[ir.Operation]) -> set[ir.Operation]:

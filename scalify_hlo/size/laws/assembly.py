@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from scalify_hlo import budget
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.size.algebra import Size, of_number
@@ -17,15 +18,21 @@ def beside(v: View, members: Sequence[Size], shares: Sequence[float]) -> Size:
 
     # E[x^2] = sum of share_i E[x_i^2]
 
-    Infinities have no size, and are left out of the mean square of the others.
+    Infinities have no size, and are left out of the mean square of the others; so are numbers that stand for them.
     """
     live = [(m, s) for m, s in zip(members, shares, strict=True) if not m.is_indifferent]
+    numbers = [each for each in live if not _stands_for_infinity(each[0])]
+    live = numbers or live
     infinite = any(m.moments.infinite for m in members)
     nonnegative = all(m.moments.nonnegative or m.is_zero for m in members)
     if not live:
-        numbers = {m.splat for m in members}
-        return members[0] if len(numbers) == 1 or members[0].splat is None else of_number(0.0)
-    lost = sum(s for m, s in zip(members, shares, strict=True) if m.is_indifferent and not m.is_zero)
+        splats = {m.splat for m in members}
+        return members[0] if len(splats) == 1 or members[0].splat is None else of_number(0.0)
+    lost = sum(
+        s
+        for m, s in zip(members, shares, strict=True)
+        if (m.is_indifferent and not m.is_zero) or (numbers and _stands_for_infinity(m))
+    )
     weights = [s / max(1 - lost, 1e-9) for _, s in live]
     parts = [m.with_moments(m.moments.times(math.sqrt(w))) for (m, _), w in zip(live, weights, strict=True)]
     if all(m.factors == live[0][0].factors for m, _ in live):
@@ -35,6 +42,12 @@ def beside(v: View, members: Sequence[Size], shares: Sequence[float]) -> Size:
         return live[0][0].with_moments(Moments(rms, mean, nonnegative, infinite=infinite, share=share))
     found = v.algebra.sum(parts)
     return found.with_moments(Moments(found.moments.rms, found.moments.mean, nonnegative, infinite=infinite))
+
+
+# nan_to_num(x) has finfo.max where x is infinite
+def _stands_for_infinity(member: Size) -> bool:
+    """Whether a member is a number so large that nothing is computed with it."""
+    return member.splat is not None and abs(member.splat) >= 2.0**budget.FURTHEST_CONSTANT
 
 
 @law("select", "chlo.broadcast_select")
@@ -73,6 +86,8 @@ def extremum(v: View) -> Size:
     x, y = v.x, v.y
     largest = "maximum" in v.name
     for one, other in ((x, y), (y, x)):
+        if one.splat is not None and _stands_for_infinity(one) and (one.splat < 0) == largest:
+            return other
         if one.splat is not None and one.is_indifferent:
             if one.splat != 0:
                 return other
