@@ -42,3 +42,23 @@ def test_chosen_elements_are_found_again(name: str, exported: bool, precision: s
     else:
         found = sc.scalify(function, precision=precision)(sc.as_scaled_array(x))
     np.testing.assert_array_equal(np.asarray(sc.asarray(found)), function(x))
+
+
+# the place of padding is told by its number: it is not clipped where the number is compared
+@pytest.mark.parametrize("precision", ["fp16", "fp8-fp16-state"])
+@pytest.mark.parametrize("padding", [-1e8, -1e30])
+def test_padding_among_the_largest_elements(padding: float, precision: str) -> None:
+    rng = np.random.default_rng(0)
+    x, w = np.float32(rng.standard_normal((4, 16))), np.float32(rng.standard_normal((16, 16)) / 4)
+    is_padded = rng.random((4, 16)) > 0.2
+
+    def step(w: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def loss(w: jax.Array) -> jax.Array:
+            largest = jax.lax.top_k(jnp.where(is_padded, padding, x @ w), 4)[0]
+            return jnp.mean(jnp.where(largest > padding, largest, 0) ** 2)
+
+        value, gradient = jax.value_and_grad(loss)(w)
+        return w - 0.01 * gradient, value
+
+    found = sc.scalify(step, precision=precision)(*sc.as_scaled_array((w, x)))[1]
+    assert abs(float(np.asarray(found)) / float(step(w, x)[1]) - 1) < 5e-3

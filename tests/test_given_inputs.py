@@ -204,3 +204,31 @@ def test_weights_of_a_small_model_are_no_statistics() -> None:
     xs = np.float32(np.random.default_rng(0).normal(size=(4, ROWS, COLUMNS)))
     stored, _ = sc.scalify(step, precision="fp16-state").stored(*sc.as_scaled_array((WEIGHTS, xs)))
     assert stored.data.dtype == np.float16
+
+
+# f = x + net, f - c: 10^4 - 10^4, and the gradient of (f - c)^2 is no 10^4
+@pytest.mark.parametrize("offset", [0.0, 290.0, 1e4, 1e5])
+@pytest.mark.parametrize("loss", ["squares", "products"])
+def test_anomalies_of_a_corrected_input(loss: str, offset: float) -> None:
+    rng = np.random.default_rng(0)
+    sizes = [(16, 64), (64, 64), (64, 16)]
+    weights = [np.float32(rng.standard_normal(s) / s[0] ** 0.5) for s in sizes]
+    center = np.float32(np.full((64, 1), offset) + 8 * rng.integers(-2, 3, (64, 1)))
+    x = np.float32(center + 8 * rng.standard_normal((64, 16)))
+    wanted = np.float32(x + rng.standard_normal((64, 16)))
+
+    def energy(f: jax.Array, center: jax.Array) -> jax.Array:
+        return (f - center) * (f - center if loss == "squares" else jnp.roll(f - center, 1, 1))
+
+    def step(weights: list[jax.Array], x: jax.Array, wanted: jax.Array, center: jax.Array) -> Any:
+        def value(p: list[jax.Array]) -> jax.Array:
+            f = x + jnp.tanh(jnp.tanh((x - center) @ p[0] / 8) @ p[1]) @ p[2]
+            return jnp.mean((energy(f, center) - energy(wanted, center)) ** 2) / 100
+
+        gradients = jax.grad(value)(weights)
+        return [w - 1e-3 * g for w, g in zip(weights, gradients, strict=True)], gradients
+
+    _, gradients = step(weights, x, wanted, center)
+    _, found = sc.scalify(step, precision="fp16")(*sc.as_scaled_array((weights, x, wanted, center)))
+    for one, other in zip(found, gradients, strict=True):
+        assert np.linalg.norm(np.asarray(one) - other) < 5e-3 * np.linalg.norm(other)

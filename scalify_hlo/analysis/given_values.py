@@ -25,6 +25,7 @@ _SIZED = names(Trait.MOVES | Trait.CARRIES, without=Trait.SHRINKS) | {
     "stablehlo.negate", "stablehlo.abs", "stablehlo.pad",
 }  # fmt: skip
 _BY_NUMBERS = ("stablehlo.multiply", "stablehlo.divide")
+_SUMS = ("stablehlo.add", "stablehlo.subtract")
 _CONDITIONS = names(Trait.PREDICATE)
 _COMPUTES = names(Trait.ELEMENTWISE | Trait.MOVES | Trait.ASSEMBLES | Trait.CONSTANT, without=Trait.COLLECTIVE)
 _GIVES = _COMPUTES | names(Trait.REDUCES | Trait.CONTRACTS, without=Trait.COLLECTIVE | Trait.JOINT)
@@ -46,7 +47,7 @@ def given_values(
     """
     finder = _Finder(calls, calls.body(main).arguments, given, measured, number)
     follow_calls(calls, main, finder.look_at, finder.hand_on)
-    return GivenValues(list(finder.found), finder.given, finder.unsized)
+    return GivenValues(list(finder.found), finder.given, finder.unsized, finder.cancels)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,12 +55,14 @@ class GivenValues:
     """What a program computes of arguments alone.
 
     met: the values of more than one element and of no known size that other values meet. given: all of them, the
-    arguments among them. unsized: those of no known size.
+    arguments among them. unsized: those of no known size. cancels: whether something given is taken off a sum of
+    something given and of a value of the model's, whose size says nothing of what is left.
     """
 
     met: list[ir.Value]
     given: set[ir.Value]
     unsized: set[ir.Value]
+    cancels: bool
 
     # L = mean((z - t)^2 / s^2): dL/dz is as large as the smallest s make it
     def weigh(self, gradient: ir.Value) -> bool:
@@ -107,12 +110,14 @@ class _Finder:
         self._neutral = {value for value in arguments if not tensor_info(value.type).is_float}
         self.given = set(given)
         self.unsized: set[ir.Value] = set()
+        self.cancels = False
+        self._beside: set[ir.Value] = set()  # sums of what is given and what is not
         self._settled: set[ir.Value] = set()  # of unit size, being measured, or computed of such alone
 
     def hand_on(self, values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
         """What is known of operands, of a function's arguments; of what it returns, of the call's results."""
         for value, place in zip(values, places, strict=True):
-            for known in (self._neutral, self.given, self.unsized, self._settled):
+            for known in (self._neutral, self.given, self.unsized, self._settled, self._beside):
                 if value in known:
                     known.add(place)
 
@@ -125,6 +130,8 @@ class _Finder:
             if op.name in _COMPUTES:
                 self._neutral.add(op.results[0])
             return
+        if not is_of_given and self._names.direction(op) is not Direction.BACKWARD:
+            self._note_sum(op, operands, of_given)
         if not of_given or op.name in _UNREAD or (is_of_given and len(op.results) > 1):
             return
         if self._names.direction(op) is Direction.BACKWARD:
@@ -146,6 +153,17 @@ class _Finder:
             self._settled.add(result)
         elif not self._is_bounded(op) and (any(value in self.unsized for value in of_given) or not self._is_sized(op)):
             self.unsized.add(result)
+
+    # f = x + net(x), f - c: x is 10^4 and c its mean, and f - c as large as x varies
+    def _note_sum(self, op: ir.Operation, operands: list[ir.Value], of_given: list[ir.Value]) -> None:
+        """Note a sum of something given and something else, and what is given that is taken off such a sum."""
+        of_sums = [value for value in operands if value in self._beside]
+        if op.name in _SUMS:
+            self.cancels |= bool(of_sums) and bool(of_given)
+            if (of_given or of_sums) and any(tensor_info(value.type).size > 1 for value in op.results):
+                self._beside.update(op.results)
+        elif of_sums and op.name in _SIZED:
+            self._beside.update(op.results)
 
     # (x - m) / s: what is of unit size is so beside a number for each row, but not 1 / x
     def _stays_settled(self, op: ir.Operation, of_given: list[ir.Value]) -> bool:

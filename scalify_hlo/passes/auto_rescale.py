@@ -267,7 +267,7 @@ class AutoRescale(Pass):
                 for value in inputs.met:
                     found.setdefault(value, "inputs")
                 for value in heads if "products" in self.places else ():
-                    if inputs.weigh(value):
+                    if inputs.cancels or inputs.weigh(value):
                         found.setdefault(value, "factors")
         return found if self.calibration else {value: each for value, each in found.items() if _is_static(value)}
 

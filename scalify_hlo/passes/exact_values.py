@@ -23,6 +23,10 @@ _HANDS_ON = kinds.MOVEMENT | {
 }
 
 
+_SUMS = ("stablehlo.add", "stablehlo.subtract")
+_SQUARES = "stablehlo.multiply"
+
+
 class ExactValues:
     """What is known of the blocks noted so far: a caller's before those of the functions that it calls."""
 
@@ -38,6 +42,7 @@ class ExactValues:
         self.quotients: set[ir.Value] = set()  # by such divisors: they may be as large as the guard is small
         self.differing: set[ir.Value] = set()  # whose difference from a constant is divided by
         self.ranked: set[ir.Value] = set()  # by which an index is chosen
+        self.distances: set[ir.Value] = set()  # what is added to squared norms, as -2 a b is
         self.angles: set[ir.Value] = set()  # of which a sine or cosine is taken
         self.solved: set[ir.Value] = set()  # of which linear algebra, in f32, is done: its factors are read again by it
         self._unbounded: set[ir.Value] = set()  # quotients by such differences, which no dividend vanishes with
@@ -84,10 +89,13 @@ class ExactValues:
             whole = (
                 (self.logged, name in kinds.SINGULAR and _is_singular(op)),
                 (self.angles, name in kinds.OF_ANGLES),
-                (self.ranked, kinds.chooses_index(op)),
+                (self.ranked, name in kinds.MAY_CHOOSE and kinds.chooses_index(op)),
                 (self.solved, is_linear_algebra(op)),
                 (self.differing, False),
+                (self.distances, False),
             )
+            if name in _SUMS and not self.ranked.issuperset(results):
+                self.distances.update(_beside_norms(op))
             for found, starts in whole:
                 if starts:
                     found.update(v for i, v in enumerate(op.operands) if kinds.is_key(op, i))
@@ -123,7 +131,16 @@ class ExactValues:
 
         It is by a function that is written out, as by the one operation that the function stands for.
         """
-        for found in (self.logged, self.angles, self.ranked, self.solved, self.quotients, self.differing, self.ranged):
+        for found in (
+            self.logged,
+            self.angles,
+            self.ranked,
+            self.solved,
+            self.quotients,
+            self.differing,
+            self.ranged,
+            self.distances,
+        ):
             if value in found:
                 return True
         readers = [self.written_out.get(use.owner.operation) for use in value.uses]
@@ -281,3 +298,26 @@ def _entering(own: set[ir.Value], loop: ir.Operation, held: Mapping[ir.Value, He
 def _is_singular(op: ir.Operation) -> bool:
     """Whether only the exact operand of one of `SINGULAR` is kept from a singularity; log(1 + x) of x >= 0 has none."""
     return op.name != "stablehlo.log_plus_one" or interval(op.operands[0])[0] < 0
+
+
+# |a - b|^2 = |a|^2 + |b|^2 - 2 a b: of a and b of one mean the norms are the larger by far, and unrounded
+def _beside_norms(op: ir.Operation) -> list[ir.Value]:
+    """What an operation adds to, or takes off, squared norms of rows that it repeats, or sums of two of these."""
+    a, b = op.operands
+    if _is_of_norms(a, 1):
+        return [] if _is_of_norms(b, 1) else [b]
+    return [a] if _is_of_norms(b, 1) else []
+
+
+def _is_of_norms(value: ir.Value, depth: int) -> bool:
+    op = defining_op(value)
+    if op is not None and op.name in _SUMS and depth:
+        return _is_of_norms(op.operands[0], depth - 1) and _is_of_norms(op.operands[1], depth - 1)
+    if op is None or op.name != "stablehlo.broadcast_in_dim":
+        return False
+    *_, moved = before_moves(value)
+    op = defining_op(moved)
+    if op is None or op.name != "stablehlo.reduce" or len(op.operands) != 2 or not kinds.accumulates(op):
+        return False
+    squares = defining_op(op.operands[0])
+    return squares is not None and squares.name == _SQUARES and squares.operands[0] == squares.operands[1]

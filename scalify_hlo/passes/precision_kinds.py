@@ -42,12 +42,18 @@ def accumulates(op: ir.Operation) -> bool:
     return any(inner.name in ("stablehlo.add", "stablehlo.multiply") for inner in walk(op))
 
 
+# JAX exports `chlo.top_k` as a composite.
+_TOP_K = ("chlo.top_k", "stablehlo.composite")
+# Operations of which `chooses_index` may hold.
+MAY_CHOOSE = REDUCTIONS | {"stablehlo.sort", *_TOP_K}
+
+
 def chooses_index(op: ir.Operation) -> bool:
     """Whether elements' places are what an operation finds by comparing them: argmin, argmax, top_k, argsort.
 
     A sort by keys finds the places of what it moves with them, whatever the type of that is.
     """
-    if is_top_k(op):
+    if op.name in _TOP_K and is_top_k(op):
         return any(True for _ in op.results[1].uses)
     if op.name != "stablehlo.sort" and op.name not in REDUCTIONS:
         return False
@@ -59,7 +65,7 @@ def chooses_index(op: ir.Operation) -> bool:
 
 
 def is_top_k(op: ir.Operation) -> bool:
-    """Whether an operation gives the largest elements and their places: JAX exports it as a composite."""
+    """Whether an operation gives the largest elements and their places."""
     return "chlo.top_k" in (op.name, composite_name(op))
 
 

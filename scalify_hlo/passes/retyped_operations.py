@@ -224,10 +224,12 @@ class OperationRetyper:
     def _product(self, op: ir.Operation) -> None:
         operands = self._operands(op)
         compute, wide = self.policy.compute, self.policy.accumulation
-        if self._is_kept(op) or self.exact.is_too_fine_for_fp8(op) or any(map(_is_solution, op.operands)):
+        distances = op.results[0] in self.exact.distances
+        if self._is_kept(op) or self.exact.is_too_fine_for_fp8(op) or distances or any(map(_is_solution, op.operands)):
             op.attributes[kinds.KEPT] = ir.UnitAttr.get()
         small = is_of_small_matrices(op) or _is_of_few(op, operands.values())
         transform = not small and self.exact.read_whole(op.results[0]) and self.exact.is_transform(op)
+        transform |= distances
         own_type = tensor_info(op.results[0].type).element != WIDE  # what its readers expect
         if len(operands) < len(op.operands) or own_type or self._is_kept(op) or transform:
             return self._pinned(op)
@@ -283,7 +285,7 @@ class OperationRetyper:
         for i, held in self._operands(op).items():
             op.operands[i] = held.read(WIDE)
             from_model |= held.from_model
-            wide &= held.natural == WIDE or (kinds.is_top_k(op) and (held.transient or held.lies_wide))
+            wide &= held.natural == WIDE or (kinds.is_top_k(op) and (held.transient or held.extreme or held.lies_wide))
         # top_k(-|x - y|^2) of points that are given is f32, as the distances are
         wide |= is_linear_algebra(op)
         for result in op.results:
