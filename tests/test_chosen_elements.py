@@ -22,6 +22,7 @@ _CHOICES: dict[str, Callable[[jax.Array], Any]] = {
     "largest": lambda x: jnp.sum(x >= jnp.max(x)),
     "of columns": lambda x: jnp.sum(x == jnp.max(x, 0), 0),
     "by place": lambda x: jnp.ravel(x)[jnp.argmax(x)] == jnp.max(x),
+    "sorted": lambda x: jnp.sum(jnp.sort(x, 0)[-1] == jnp.max(x, 0)),
     "by rank": lambda x: jnp.sum(x < jnp.sort(jnp.ravel(x))[3]),
     "top_k": lambda x: jnp.sum(x >= _top(x, 2), 1),
     "top_k of what is moved": lambda x: jnp.sum(_top(x.T, 3) <= x.T, 1),

@@ -191,11 +191,13 @@ class Retyper(OperationRetyper):
         comparator = op.regions[0].blocks[0]
         ranks = kinds.chooses_index(op)
         for i, held in self._operands(op).items():
-            whole = held.extreme or (ranks and kinds.is_key(op, i)) or (held.constant is None and held.lies_wide)
-            value = held.raw if whole else held.read(held.natural)
+            whole = held.constant is None and held.lies_wide
+            exact = whole or held.extreme or (ranks and kinds.is_key(op, i))
+            value = held.raw if exact else held.read(held.natural)
             op.operands[i] = value
             op.results[i].set_type(value.type)
-            self.held[op.results[i]] = dataclasses.replace(held.at(op.results[i]), constant=None)
+            transient = whole or held.transient
+            self.held[op.results[i]] = dataclasses.replace(held.at(op.results[i]), constant=None, transient=transient)
             for argument in (comparator.arguments[2 * i], comparator.arguments[2 * i + 1]):
                 element = tensor_info(value.type).element
                 argument.set_type(with_element(argument.type, element))

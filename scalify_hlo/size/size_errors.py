@@ -371,8 +371,12 @@ def _is_of_some_places(value: ir.Value) -> bool:
 def _is_of_numbers(op: ir.Operation) -> bool:
     """Whether a join has several parts of one row each, which are in units of their own: those of a transform, say."""
     dimension: int = ir.IntegerAttr(op.attributes["dimension"]).value
-    single = [value for value in op.operands if tensor_info(value.type).shape[dimension] == 1]
-    return len(single) >= _SEVERAL and any(number_behind(value, converted=True) is None for value in single)
+    parts: set[ir.Value] = set()
+    for value in op.operands:
+        if tensor_info(value.type).shape[dimension] == 1:
+            *_, moved = before_moves(value)
+            parts.add(moved)
+    return len(parts) >= _SEVERAL and any(number_behind(value, converted=True) is None for value in parts)
 
 
 def _behind(products: Iterable[ir.Operation]) -> set[ir.Operation]:
