@@ -138,7 +138,7 @@ def test_no_other_file_keeps_a_constant_that_chooses_a_scale():
         "scalify_hlo/size/coefficients.py:_ROUNDING", "scalify_hlo/size/masks.py:_FAR",
         "scalify_hlo/size/factors.py:_MOST", "scalify_hlo/size/polynomials.py:_FAR",
         "scalify_hlo/size/size_errors.py:_FAR", "scalify_hlo/size/size_errors.py:_MOST_SOURCES",
-        "scalify_hlo/size/size_errors.py:_NO_WEIGHT",
+        "scalify_hlo/size/size_errors.py:_NO_WEIGHT", "scalify_hlo/size/size_errors.py:_SEVERAL",
         "scalify_hlo/size/state.py:_FEW", "scalify_hlo/size/steps.py:_ROUNDS",
         "scalify_hlo/size/stored_state.py:_DEPTH", "scalify_hlo/size/view.py:_HIGHEST",
     }  # fmt: skip

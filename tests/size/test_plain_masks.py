@@ -9,14 +9,12 @@ import pytest
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.engine.facts import FactFinder
+from scalify_hlo.rules.values import PlainFacts
 
 _MASKS = {
     "chosen": """%zero = stablehlo.constant dense<0.0> : tensor<4x4xf32>
   %far = stablehlo.constant dense<-3.4028e38> : tensor<4x4xf32>
   %mask = stablehlo.select %p, %zero, %far : tensor<4x4xi1>, tensor<4x4xf32>""",
-    "chosen beside ones": """%one = stablehlo.constant dense<1.0> : tensor<4x4xf32>
-  %far = stablehlo.constant dense<-3.4028e38> : tensor<4x4xf32>
-  %mask = stablehlo.select %p, %one, %far : tensor<4x4xi1>, tensor<4x4xf32>""",
     "a product": """%one = stablehlo.constant dense<1.0> : tensor<4x4xf32>
   %far = stablehlo.constant dense<-3.4028e38> : tensor<4x4xf32>
   %kept = stablehlo.convert %p : (tensor<4x4xi1>) -> tensor<4x4xf32>
@@ -25,14 +23,26 @@ _MASKS = {
 }
 
 
-@pytest.mark.parametrize("name", _MASKS)
-def test_nothing_is_known_of_a_mask_of_constants(name: str) -> None:
+def _facts(body: str) -> PlainFacts:
     text = f"""func.func @main(%p: tensor<4x4xi1>) -> tensor<4x4xf32> {{
-  {_MASKS[name]}
+  {body}
   return %mask : tensor<4x4xf32>
 }}"""
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         block = module.body.operations[0].operation.regions[0].blocks[0]
-        facts = FactFinder().of(terminator(block).operands[0])
+        return FactFinder().of(terminator(block).operands[0])
+
+
+@pytest.mark.parametrize("name", _MASKS)
+def test_nothing_is_known_of_a_mask_of_constants(name: str) -> None:
+    facts = _facts(_MASKS[name])
     assert facts.splat is None and facts.moments is None and not facts.indifferent
+
+
+def test_beside_numbers_a_number_that_stands_for_infinity_has_no_size() -> None:
+    """What it is chosen beside is of the size that it has: nan_to_num(x) of the size of x."""
+    facts = _facts("""%three = stablehlo.constant dense<3.0> : tensor<4x4xf32>
+  %far = stablehlo.constant dense<-3.4028e38> : tensor<4x4xf32>
+  %mask = stablehlo.select %p, %three, %far : tensor<4x4xi1>, tensor<4x4xf32>""")
+    assert facts.moments is not None and facts.moments.rms == 3.0
