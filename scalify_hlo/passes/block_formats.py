@@ -113,6 +113,8 @@ def reason_to_skip(op: ir.Operation, kind: BlockFormat) -> str | None:
     """Why a product has not the sizes that block-scaled ones take; None where it has."""
     if is_batched(op) or not all(tensor_info(x.type).is_static for x in op.operands):
         return "they have batch dimensions or sizes that are known at run time only"
+    if any(tensor_info(x.type).is_empty for x in op.operands):
+        return "they have no elements"
     contracted = extent(op.operands[0], contracted_dimensions(op)[0])
     if contracted % kind.block or not contracted:
         return f"what they contract is no multiple of {kind.block}"

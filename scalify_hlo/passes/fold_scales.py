@@ -252,6 +252,8 @@ class _Folder:
         self.count += 1
 
 
+# Of these an element of the result is computed of the operands' elements alone.
+_BY_ELEMENTS = frozenset({*_UNARY, *_BINARY, "compare", "clamp", "select", "convert", "reduce_precision"})
 # A slice or gather stays within its operand: start indices are clamped.
 _MOVING = {"dynamic_slice", "dynamic_update_slice", "gather"}
 _REDUCED: dict[str, Callable[[Array, tuple[int, ...]], Any]] = {"maximum": np.max, "minimum": np.min}
@@ -269,6 +271,14 @@ def _computed(op: ir.Operation, operands: Sequence[Array | None]) -> Array | Non
     values = [value for value in operands if value is not None]
     if len(values) < len(operands):
         return None
+    if info.size > _LARGEST and name in _BY_ELEMENTS and all(_is_repeated(value) for value in values):
+        found = _of_elements(op, name, info, [np.asarray(value[(0,) * value.ndim]) for value in values])
+        return None if found is None else np.broadcast_to(found, info.shape)
+    return _of_elements(op, name, info, values)
+
+
+def _of_elements(op: ir.Operation, name: str, info: TensorInfo, values: Sequence[Array]) -> Array | None:
+    """`_computed` of constants: of elements of theirs, where the operation is one on elements."""
     dtype = _dtype(info)
     if name in _UNARY and len(values) == 1:
         return np.asarray(_UNARY[name](values[0])).astype(dtype)
@@ -283,7 +293,7 @@ def _computed(op: ir.Operation, operands: Sequence[Array | None]) -> Array | Non
         case "clamp":
             return np.minimum(np.maximum(values[1], values[0]), values[2]).astype(dtype)
         case "select":
-            return np.where(np.broadcast_to(values[0], info.shape), values[1], values[2]).astype(dtype)
+            return np.where(np.broadcast_to(values[0], np.shape(values[1])), values[1], values[2]).astype(dtype)
         case "convert":
             return _converted(values[0], info)
         case "reduce_precision" if dtype == np.float32:
@@ -344,8 +354,13 @@ def _dtype(info: TensorInfo) -> "np.dtype[Any]":
     return NUMPY_DTYPES[info.element]
 
 
+def _is_repeated(value: Array) -> bool:
+    """Whether an array is one number in memory, however many elements it has."""
+    return value.size > 0 and not any(value.strides)
+
+
 def _is_splat(value: Array) -> bool:
-    return value.size > 0 and _are_same(value, value.flat[0])
+    return _is_repeated(value) or (value.size > 0 and _are_same(value, value.flat[0]))
 
 
 def _are_same(value: Array, other: Any) -> bool:

@@ -341,3 +341,12 @@ def test_health_of_a_served_module(precision: str, tmp_path: pathlib.Path) -> No
     weights, x = {"a": _normal(32, 64) / 6, "b": _normal(64, 32) / 8}, _normal(16, 32)
     _served(tmp_path, lambda w, x: jnp.tanh(x @ w["a"]) @ w["b"], weights, (x,), precision)
     assert "tanh" in _run(health.main, tmp_path / "o.mlir")
+
+
+@pytest.mark.parametrize("precision", ["fp8", "mxfp8", "nvfp4"])
+def test_batches_of_no_rows(precision: str) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (np.float32(rng.standard_normal(shape) / 6) for shape in ((32, 64), (64, 32)))
+    scaled = sc.as_scaled_array((a, b, np.zeros((0, 32), np.float32)))
+    found = sc.scalify(lambda a, b, x: jnp.tanh(x @ a) @ b, precision=precision)(*scaled)
+    assert found.shape == (0, 32)
