@@ -1,8 +1,8 @@
 """Numbers that stand in for zeros, where(n == 0, 1, n): what is divided by then is not 0.
 
 Such a number says nothing of the size of the others: at its scale 1 an n of 2^-20 would be all but lost in f16, and
-what is divided by it infinite. It is chosen by a comparison of the tensor with a number that is smaller. What f16 does
-not hold, 1e30 and infinity, is no divisor but a mask: what is not to be the least.
+what is divided by it infinite. It is chosen by a comparison of the tensor, or of its magnitude, with a number that is
+smaller. What f16 does not hold, 1e30 and infinity, is no divisor but a mask: what is not to be the least.
 """
 
 from collections.abc import Sequence
@@ -35,11 +35,17 @@ def _stands_in(select: ir.Operation, number: Number) -> bool:
         return False
     direction = str(compare.attributes["comparison_direction"]).split()[-1].rstrip(">")
     for i, direct in ((0, direction), (1, _TURNED.get(direction, direction))):
-        tensor, bound = unconverted(compare.operands[i]), number(compare.operands[1 - i])
+        tensor, bound = _without_sign(unconverted(compare.operands[i])), number(compare.operands[1 - i])
         if bound is None or direct not in _SMALL_WHERE_TRUE:
             continue
         side = 0 if _SMALL_WHERE_TRUE[direct] else 1  # where the number is taken
         chosen = number(members[side])
-        if chosen and 0 <= bound < chosen <= LARGEST_F16 and unconverted(members[1 - side]) == tensor:
+        if chosen and 0 <= bound < chosen <= LARGEST_F16 and _without_sign(unconverted(members[1 - side])) == tensor:
             return True
     return False
+
+
+def _without_sign(value: ir.Value) -> ir.Value:
+    """What a value is the magnitude of; else the value."""
+    op = defining_op(value)
+    return unconverted(op.operands[0]) if op is not None and op.name == "stablehlo.abs" else value

@@ -28,6 +28,9 @@ def found(function: Callable[[Any], Any]) -> int:
         (lambda x: select(x > 0.5, x, ONES), 1),
         (lambda x: select(jax.lax.ge(ZEROS, x), ONES, x), 1),
         (lambda x: select(jax.lax.lt(ZEROS, x), x, ONES), 1),
+        (lambda x: select(jnp.abs(x) <= 2**-20, ONES, x), 1),
+        (lambda x: select(jnp.abs(x) > 2**-20, x, ONES), 1),
+        (lambda x: select(jnp.abs(x) < 2, ONES, x), 0),
         (lambda x: select(x == 0, x, ONES), 0),  # where the tensor is 0 it is taken
         (lambda x: select(x > 0, ONES, x), 0),
         (lambda x: select(x < 2, ONES, x), 0),  # what is smaller than the number is large
@@ -61,3 +64,16 @@ def test_quotients_by_norms_that_may_be_zeros(exponent: int) -> None:
     for exact, result in zip(jax.jit(both)(w, x), scaled, strict=True):
         got = np.asarray(result.data, np.float64) * np.asarray(result.scale, np.float64)
         assert np.linalg.norm(got - exact) < 2.0**-9 * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize("exponent", [8, 12, 16])
+def test_quotients_by_numbers_that_are_not_next_to_zero(exponent: int) -> None:
+    """The guard of `jnp.interp`."""
+    generator = np.random.default_rng(1)
+    d, n = ((generator.standard_normal(64) * 2.0**-exponent).astype(np.float16) for _ in range(2))
+
+    def guarded(d: Any, n: Any) -> Any:
+        return d / jnp.where(jnp.abs(n) <= 2.0**-20, 1, n)
+
+    found = sc.asarray(sc.scalify(guarded)(*sc.as_scaled_array((d, n))), np.float32)
+    np.testing.assert_allclose(found, np.float32(guarded(d, n)), rtol=2**-9)
