@@ -20,7 +20,7 @@ func.func public @mask(%p: tensor<4x4xi1>, %x: tensor<4x4xf16>) -> tensor<4x4xf1
 // A number in the place of zeros that f16 does not hold is no divisor: what it stands beside keeps its scale in f32.
 // CHECK-LABEL: func.func public @where_zero(
 // CHECK-SAME: %[[SCALE:[A-Za-z_0-9]+]]: tensor<f32>
-// CHECK: %[[LEAST:.+]] = stablehlo.constant dense<1.49011612E-8> : tensor<f32>
+// CHECK: %[[LEAST:.+]] = stablehlo.constant dense<2.16840434E-19> : tensor<f32>
 // CHECK: %[[LARGER:.+]] = stablehlo.maximum %[[LEAST]], %[[SCALE]]
 // CHECK: return %{{.+}}, %[[LARGER]] : tensor<4xf16>, tensor<f32>
 func.func public @where_zero(%x: tensor<4xf16>) -> tensor<4xf16> {
