@@ -100,10 +100,6 @@ def scalify_exported(
     it has no derivative. A function whose module carries pairs already is returned as it is. Raises ScalifyError for
     a module that cannot be rewritten, and where more inputs of such a function, or a precision, are asked for.
     """
-    with make_context() as context, ir.Location.unknown():
-        module = module_of(exported, context)
-        if is_rewritten(public_function(module)):
-            return _left_alone(exported, module, scaled, options, precision)
     before, after = passes_with_frozen_weights(precision)
     around = (before, (*after, *passes_for_devices(precision)))
     notes: list[Diagnostic] = [] if remarks is None else remarks
@@ -121,14 +117,16 @@ def scalified(
     scale_shapes: ShapeOfScale | None = None,
     instrumentation: Instrumentation = Instrumentation(),
 ) -> Exported:
-    """`scalify_exported` of a function without pairs, between given passes.
+    """`scalify_exported` between given passes.
 
     around: the passes before and after, which may add arguments for one another but leave none, and may change the
-    element types of arguments and results. Raises ScalifyError.
+    element types of arguments and results. Those before are a precision's. Raises ScalifyError.
     """
     before, after = (Pipeline(tuple(passes)) for passes in around)
     with make_context() as context, ir.Location.unknown():
         module = module_of(exported, context)
+        if is_rewritten(public_function(module)):
+            return _left_alone(exported, module, scaled, options, has_precision=bool(before.elements))
         leading = (len(exported.platforms) > 1) + len(exported.ordered_effects)
         before.run(module, remarks, instrumentation)
         exported = with_types_of(exported, module) if before.elements else exported
@@ -176,10 +174,10 @@ def scalified(
 
 
 def _left_alone(
-    exported: Exported, module: ir.Module, scaled: Select, options: ScalifyOptions, precision: Precision | None
+    exported: Exported, module: ir.Module, scaled: Select, options: ScalifyOptions, *, has_precision: bool
 ) -> Exported:
     """An Exported that carries pairs already, unless more is asked of it: ScalifyError then."""
-    if precision is not None:
+    if has_precision:
         raise ScalifyError("this function is rewritten already: give the original a precision")
     asked = scaled if isinstance(scaled, str) else "chosen inputs"
     select_arguments(public_function(module), dataclasses.replace(options, args=asked))

@@ -21,13 +21,12 @@ from scalify_hlo.analysis.exponents import EXPONENTIALS, Exponentials
 from scalify_hlo.analysis.intervals import MOVES, before_moves
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
-from scalify_hlo.module.traits import Trait, has, names
+from scalify_hlo.module.traits import SUMS, Trait, has, names
 from scalify_hlo.types import tensor_info
 
 _MOVED = names(Trait.MOVES | Trait.ASSEMBLES)
 # How many values are looked at to find that one is spread.
 _FAR = 64
-_SUMS = ("stablehlo.add", "stablehlo.subtract")
 _LOGARITHMS = ("stablehlo.log", "stablehlo.log_plus_one")
 
 
@@ -68,7 +67,7 @@ def _is_exponential_of_given(calls: CallGraph, logarithm: ir.Operation) -> bool:
             numbers = [number_behind(operand, converted=True) for operand in op.operands]
             terms = [x for x, number in zip(op.operands, numbers, strict=True) if number is None]
             if len(terms) > 1:  # x w + b: how large b is decides
-                return op.name in _SUMS and any(_is_given(calls, term) for term in terms)
+                return op.name in SUMS and any(_is_given(calls, term) for term in terms)
             pending += terms
         else:
             return False

@@ -17,7 +17,7 @@ from scalify_hlo.analysis.calls import CallGraph, defining_op, follow_calls
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import Number
-from scalify_hlo.module.traits import Trait, has, names
+from scalify_hlo.module.traits import SUMS, Trait, has, names
 from scalify_hlo.types import tensor_info
 
 # Results of which an argument's size says as much as it says of the argument.
@@ -25,7 +25,6 @@ _SIZED = names(Trait.MOVES | Trait.CARRIES, without=Trait.SHRINKS) | {
     "stablehlo.negate", "stablehlo.abs", "stablehlo.pad",
 }  # fmt: skip
 _BY_NUMBERS = ("stablehlo.multiply", "stablehlo.divide")
-_SUMS = ("stablehlo.add", "stablehlo.subtract")
 _CONDITIONS = names(Trait.PREDICATE)
 _COMPUTES = names(Trait.ELEMENTWISE | Trait.MOVES | Trait.ASSEMBLES | Trait.CONSTANT, without=Trait.COLLECTIVE)
 _GIVES = _COMPUTES | names(Trait.REDUCES | Trait.CONTRACTS, without=Trait.COLLECTIVE | Trait.JOINT)
@@ -158,7 +157,7 @@ class _Finder:
     def _note_sum(self, op: ir.Operation, operands: list[ir.Value], of_given: list[ir.Value]) -> None:
         """Note a sum of something given and something else, and what is given that is taken off such a sum."""
         of_sums = [value for value in operands if value in self._beside]
-        if op.name in _SUMS:
+        if op.name in SUMS:
             self.cancels |= bool(of_sums) and bool(of_given)
             if (of_given or of_sums) and any(tensor_info(value.type).size > 1 for value in op.results):
                 self._beside.update(op.results)

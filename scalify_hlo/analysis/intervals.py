@@ -13,7 +13,7 @@ from scalify_hlo.analysis.calls import enters_unchanged
 from scalify_hlo.analysis.integer_intervals import EXACT, Interval, converted, representable
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, number_behind
-from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.module.traits import SUMS, Trait, names
 from scalify_hlo.types import tensor_info
 
 _ANY: Interval = (-math.inf, math.inf)
@@ -118,7 +118,7 @@ def vanishing_differences(divisor: ir.Value) -> list[ir.Value]:
         if isinstance(value.owner, ir.Block) or not steps:
             continue
         owner = value.owner.operation
-        if owner.name in ("stablehlo.add", "stablehlo.subtract"):
+        if owner.name in SUMS:
             numbers = [_interval_of_constant(operand) for operand in owner.operands]
             terms = [x for x, number in zip(owner.operands, numbers, strict=True) if number is None]
             constant = next((abs(number[0]) for number in numbers if number is not None), 0.0)

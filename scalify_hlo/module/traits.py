@@ -232,6 +232,8 @@ _LINEAR_ALGEBRA = frozenset(
 )  # fmt: skip
 
 
+# Sums of two terms.
+SUMS = ("stablehlo.add", "stablehlo.subtract")
 # Elements in the same order, repeated perhaps.
 RESHAPING = names(Trait.RESHAPES)
 CARRYING = names(Trait.CARRIES)

@@ -11,7 +11,7 @@ from scalify_hlo.analysis.intervals import before_moves, divided_by, guarded_div
 from scalify_hlo.analysis.residuals import Slice
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
-from scalify_hlo.module.traits import is_linear_algebra
+from scalify_hlo.module.traits import SUMS, is_linear_algebra
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.held_values import Held, fits
 from scalify_hlo.recognition.expansions import Expansion, find_expansions
@@ -23,7 +23,6 @@ _HANDS_ON = kinds.MOVEMENT | {
 }
 
 
-_SUMS = ("stablehlo.add", "stablehlo.subtract")
 _SQUARES = "stablehlo.multiply"
 
 
@@ -94,7 +93,7 @@ class ExactValues:
                 (self.differing, False),
                 (self.distances, False),
             )
-            if name in _SUMS and not self.ranked.issuperset(results):
+            if name in SUMS and not self.ranked.issuperset(results):
                 self.distances.update(_beside_norms(op))
             for found, starts in whole:
                 if starts:
@@ -311,7 +310,7 @@ def _beside_norms(op: ir.Operation) -> list[ir.Value]:
 
 def _is_of_norms(value: ir.Value, depth: int) -> bool:
     op = defining_op(value)
-    if op is not None and op.name in _SUMS and depth:
+    if op is not None and op.name in SUMS and depth:
         return _is_of_norms(op.operands[0], depth - 1) and _is_of_norms(op.operands[1], depth - 1)
     if op is None or op.name != "stablehlo.broadcast_in_dim":
         return False

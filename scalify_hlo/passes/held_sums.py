@@ -23,11 +23,10 @@ from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import MAY_CARRY, carries, layouts_folded
 from scalify_hlo.module.constants import constant_behind
 from scalify_hlo.module.manual import is_partitioned
-from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.module.traits import SUMS, Trait, names
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.types import TensorInfo, element_bits, tensor_info
 
-_SUMS = ("stablehlo.add", "stablehlo.subtract")
 _PRODUCTS = names(Trait.CONTRACTS)
 # What XLA computes again in a kernel that reads it: as many elements, or fewer.
 _REPEATED = names(Trait.ELEMENTWISE | Trait.MOVES, without=Trait.BODY | Trait.COLLECTIVE | Trait.SHRINKS)
@@ -93,7 +92,7 @@ def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
     found = _Sources(frozenset(tensors if len(tensors) <= _MOST else results[:1]), product, argument)
     for result in results:
         sources[result] = found
-    if name not in _SUMS or not of.is_float or found.argument or not found.product:
+    if name not in SUMS or not of.is_float or found.argument or not found.product:
         return
     first, second = (part.tensors for part in parts)
     if not first or not second or first == second or len(tensors) < 2:

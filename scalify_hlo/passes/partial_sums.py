@@ -30,7 +30,7 @@ from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import constrain, fold_layouts, lay_out, pinned, unfold_layouts
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.propagation import Axes, Propagated, propagate
-from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.module.traits import SUMS, Trait, names
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.device_sums import BYTES, PRODUCT, REDUCTION, SOURCES, device_sum, is_number, is_sum, without
@@ -39,7 +39,6 @@ from scalify_hlo.types import FLOAT_RANGE, tensor_info
 
 _CONVERT, _CLAMP = "stablehlo.convert", "stablehlo.clamp"
 _UNARY = ("stablehlo.transpose", "stablehlo.negate", _CONVERT)
-_SUMS = ("stablehlo.add", "stablehlo.subtract")
 _SCALINGS = ("stablehlo.multiply", "stablehlo.divide")
 _ROWS = "stablehlo.broadcast_in_dim"
 _KEEPS_ELEMENTS = names(Trait.ELEMENTWISE) | {"stablehlo.reshape", "stablehlo.transpose", "sdy.sharding_constraint"}
@@ -173,7 +172,7 @@ def _computed(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narr
         return None
     found = _Part(op.results[0], layout, inputs[0].axes, inputs)
     by_run_time = op.name in _SCALINGS and not any(_is_constant(operand) for operand in op.operands)
-    if op.name in _SUMS:
+    if op.name in SUMS:
         # A sum in f16 has a scale of its own again, the largest of its terms'. In f32 these are values, and the sum is
         # divided by its scale next.
         found.rescaled = found.on_values = element == "f32" and any(part.rescaled for part in inputs)
@@ -191,7 +190,7 @@ def _computed(op: ir.Operation, parts: dict[ir.Value, _Part], layout: Axes, narr
     if op.name == REDUCTION:
         cut = [inputs[0].layout[int(d)] for d in ir.DenseI64ArrayAttr(op.attributes["dimensions"])]
         return found if not any(cut) and is_sum(op) else None
-    if op.name in _SUMS and len(inputs) == 2:
+    if op.name in SUMS and len(inputs) == 2:
         return found if inputs[0].axes == inputs[1].axes else None
     if op.name == "stablehlo.multiply" and len(inputs) == 1:
         other = op.operands[1] if op.operands[0] == inputs[0].value else op.operands[0]

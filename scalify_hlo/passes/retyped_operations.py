@@ -229,9 +229,8 @@ class OperationRetyper:
             op.attributes[kinds.KEPT] = ir.UnitAttr.get()
         small = is_of_small_matrices(op) or _is_of_few(op, operands.values())
         transform = not small and self.exact.read_whole(op.results[0]) and self.exact.is_transform(op)
-        transform |= distances
         own_type = tensor_info(op.results[0].type).element != WIDE  # what its readers expect
-        if len(operands) < len(op.operands) or own_type or self._is_kept(op) or transform:
+        if len(operands) < len(op.operands) or own_type or self._is_kept(op) or transform or distances:
             return self._pinned(op)
         if self._in_update(op):
             return self._set(op, self.policy.update, self.policy.update, operands)

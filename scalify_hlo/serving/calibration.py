@@ -136,7 +136,7 @@ class Calibration:
             if is_weight and np.isinf(last[i]).any():
                 self.infinite.add(name)
                 self.scales.wide_weights = sorted({*self.scales.wide_weights, name})
-            elif self.channels != "none" and i in last and name in self._rewritten.channels:
+            elif is_weight and self.channels != "none":
                 by_channel = channel_scales(last[i], self._rewritten.channels[name], self.channels)
                 scale = scale if by_channel is None else by_channel
             self.scales.arguments[name] = scale

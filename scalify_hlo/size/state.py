@@ -19,6 +19,7 @@ from scalify_hlo.analysis.products import has_backward_products
 from scalify_hlo.bindings import ir
 from scalify_hlo.module import traits
 from scalify_hlo.module.constants import number_behind
+from scalify_hlo.module.traits import SUMS
 from scalify_hlo.size.affine import AffineForms, Form
 from scalify_hlo.size.coefficients import ONE, ZERO, Polynomial
 from scalify_hlo.types import tensor_info
@@ -33,7 +34,6 @@ PLACE = "scalify.place"
 # The same by donation.
 ALIASING = "tf.aliasing_output"
 
-_ADDITIVE = ("stablehlo.add", "stablehlo.subtract")
 # What new state goes through before it is returned; of composites those that measure it and set its scale.
 _STORING = ("stablehlo.convert", "stablehlo.composite", "stablehlo.optimization_barrier")
 # Values that are looked at to tell whether what enters an average is made of the state itself.
@@ -409,7 +409,7 @@ def _holds(coefficient: Polynomial) -> bool:
 
 def _is_sum(value: ir.Value) -> bool:
     op = defining_op(value)
-    return op is not None and op.name in _ADDITIVE
+    return op is not None and op.name in SUMS
 
 
 def _sums_of(argument: ir.Value) -> Iterator[ir.Value]:
@@ -422,7 +422,7 @@ def _sums_of(argument: ir.Value) -> Iterator[ir.Value]:
         for use in pending.pop().uses:
             op = use.owner.operation
             steps += 1
-            if op.name in _ADDITIVE:
+            if op.name in SUMS:
                 yield op.results[0]
                 pending += [r for r in op.results if op.name == "stablehlo.subtract"]
             elif op.name in ("stablehlo.multiply", "stablehlo.divide", "stablehlo.convert", "stablehlo.negate"):

@@ -1,5 +1,7 @@
 """A program that carries data * scale already is left as it is: its scales are not scaled."""
 
+import pathlib
+
 import jax
 import jax.export
 import jax.numpy as jnp
@@ -35,6 +37,20 @@ def test_more_arguments_cannot_be_scaled_later(opt: Run):
 def test_nor_can_its_precision_be_chosen_later(opt: Run):
     once = opt(stdin=PROGRAM).output
     assert "carries data * scale already: cast the original" in opt("--precision=fp16", stdin=once).error_line()
+
+
+@pytest.mark.parametrize("flags", [(), ("--args=none",)], ids=str)
+def test_exported_by_the_command(opt: Run, tmp_path: pathlib.Path, flags: tuple[str, ...]):
+    original, once, twice = (tmp_path / f"{name}.bin" for name in ("original", "once", "twice"))
+    exported = jax.export.export(jax.jit(lambda x: 2 * x), platforms=["cpu"])(jnp.ones(4))
+    original.write_bytes(exported.serialize())
+    opt(original, "-o", once)
+    assert opt(once, "-o", twice, *flags).status == 0
+    assert twice.read_bytes() == once.read_bytes()
+    for precision in ("fp8", "fp16"):
+        again = opt(once, f"--precision={precision}", "-o", tmp_path / "again.bin")
+        assert "already" in again.error_line()
+        assert not (tmp_path / "again.bin").exists()
 
 
 def test_exported():
