@@ -5,15 +5,12 @@ from collections.abc import Callable
 from scalify_hlo.bindings import ir
 from scalify_hlo.rules.foreign_rules import checked
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.rules.registry import rule
+from scalify_hlo.rules.registry import TARGETS, rule
 from scalify_hlo.rules.shapes import to_rank_0
 from scalify_hlo.scale import Scale
 from scalify_hlo.types import tensor_info
 
 from .collectives import equal_everywhere
-
-# Target name -> rule. Filled by `custom_call`.
-TARGETS: dict[str, Callable[[OpRewrite], None]] = {}
 
 
 def custom_call(*targets: str) -> Callable[[Callable[[OpRewrite], None]], Callable[[OpRewrite], None]]:

@@ -24,6 +24,7 @@ from scalify_hlo.engine.signature import (
     add_scale_results,
     arguments_of_role,
     name_results,
+    other_public_functions,
     public_function,
 )
 from scalify_hlo.engine.statistics_in_f32 import widen_statistics
@@ -34,6 +35,7 @@ from scalify_hlo.module.carriers import fold_layouts, unfold_layouts
 from scalify_hlo.module.chlo_composites import to_composites, to_operations
 from scalify_hlo.module.clips import write_as_clamps
 from scalify_hlo.module.dead_code import erase_dead
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import settle_constants
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.size.affine import AffineForms
@@ -95,6 +97,10 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
                 what = "this program carries data * scale already: it is left as it is"
                 remarks.append(Diagnostic(what, describe_location(function.location), "remark"))
             return
+        if remarks is not None:
+            for other in other_public_functions(module, function):
+                what = f"public function @{symbol_name(other)} is left as it is: the module is called through @main"
+                remarks.append(Diagnostic(what, describe_location(other.location), "remark"))
         survey = Survey().walk(module.operation)
         table = FunctionTable(module, options, narrow=survey.narrow)
         if not any(selection.scaled) and not table.contains_marker(function):

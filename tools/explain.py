@@ -21,6 +21,7 @@ from .progress import Stages
 @click.option("--html", "html_path", metavar="FILE", help="Write all decisions as a page.")
 @click.option("--overlay", "overlay_path", metavar="FILE.mlirbc",
               help="Write the rewritten program for Model Explorer, and what was decided as FILE.*.json.")  # fmt: skip
+@click.option("--allow-unregistered-dialect", is_flag=True, help="Accept operations of unregistered dialects.")
 @precision_option
 @flags_of(ScalifyOptions, "options")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
@@ -31,6 +32,7 @@ def main(
     json_path: str | None,
     html_path: str | None,
     overlay_path: str | None,
+    allow_unregistered_dialect: bool,
     precision: str | None,
     options: ScalifyOptions,
 ) -> int:
@@ -43,7 +45,9 @@ def main(
     if overlay_path is not None:
         check_overlay_path(overlay_path)
     stages = Stages("scalify-explain")
-    module = parse(read_program(input_path), make_context())
+    context = make_context()
+    context.allow_unregistered_dialects = allow_unregistered_dialect
+    module = parse(read_program(input_path), context)
     found, rewritten = stages.run("rewriting", lambda: explained(module, precision, options))
     if json_path is not None:
         write_output(json_path, found.to_json().encode())

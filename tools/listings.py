@@ -37,7 +37,8 @@ def list_passes() -> str:
 
 
 def list_rules() -> str:
-    """The rule of each operation, then the operations that have none and why."""
+    """The rule of each operation, of composites and of custom calls, then the operations that have none and why."""
+
     from scalify_hlo.rules import registry
 
     rows = [("operation", "family", "law", "scale of the result", "same bits", "file", "note")]
@@ -46,6 +47,8 @@ def list_rules() -> str:
         for _, rule in sorted(registry.rules().items())
     ]
     lines = _table(rows)
+    for title, rules in (("composite", registry.MARKERS), ("custom call", registry.TARGETS)):
+        lines += ["", *_table([(title, "file"), *((name, registry.file_of(rules[name])) for name in sorted(rules))])]
     lines += ["", "Operations without a scaled form:"]
     for op, refusal in sorted(registry.refusals().items()):
         lines += _entry(op, refusal.reason, 2)

@@ -63,6 +63,12 @@ def public_function(module: ir.Module) -> ir.Operation:
     )
 
 
+def other_public_functions(module: ir.Module, function: ir.Operation) -> list[ir.Operation]:
+    """The public functions of a module beside the one that it is called through: they are left as they are."""
+    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    return [f for f in functions if not is_private(f) and f != function]
+
+
 def set_attributes(function: ir.Operation, kind: str, attributes: Sequence[dict[str, ir.Attribute]]) -> None:
     """Give the arguments ("arg_attrs") or results ("res_attrs") of a function their attributes."""
     if any(attributes):

@@ -150,6 +150,9 @@ class OpRewrite:
         indifferent: bool = False,
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
+        if not isinstance(scale, Scale):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = "r.result takes a Scale: that of an operand, r.scaled(0).scale, or a power of two 2^k, Scale(k)"
+            raise TypeError(f"{message}; this is {scale!r}")
         on_value = bool(scale.factors) and not indifferent and self._leaves_range(scale)
         if on_value:
             self.because("range", index=index)

@@ -64,22 +64,32 @@ class Rule:
     @property
     def source(self) -> str:
         """Module and line of the rule."""
-        function = self._function
-        return f"{function.__module__}:{function.__code__.co_firstlineno}"
+        return source_of(self.apply)
 
     @property
     def file(self) -> str:
         """`rewrites/additive.py:31`: the rule's file, below the package that it belongs to, and line."""
-        function = self._function
-        path = function.__module__.removeprefix("scalify_hlo.").replace(".", "/")
-        return f"{path}.py:{function.__code__.co_firstlineno}"
+        return file_of(self.apply)
 
-    @property
-    def _function(self) -> Any:
-        function: Any = inspect.unwrap(self.apply)
-        while isinstance(function, functools.partial):
-            function = function.func
-        return function
+
+def _written(rule: RuleFunction) -> Any:
+    """The function that its author wrote, without what registration wraps round it."""
+    function: Any = inspect.unwrap(rule)
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def source_of(rule: RuleFunction) -> str:
+    """Module and line of a rule."""
+    function = _written(rule)
+    return f"{function.__module__}:{function.__code__.co_firstlineno}"
+
+
+def file_of(rule: RuleFunction) -> str:
+    """`rewrites/additive.py:31`: a rule's file, below the package that it belongs to, and line."""
+    path, line = source_of(rule).removeprefix("scalify_hlo.").split(":")
+    return f"{path.replace('.', '/')}.py:{line}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,6 +157,8 @@ def rule(
     return register
 
 
+# Custom calls, by the name of their target.
+TARGETS: dict[str, RuleFunction] = {}
 # Markers by which a program controls its scales: composite name -> rule.
 MARKERS: dict[str, RuleFunction] = {}
 
@@ -159,7 +171,9 @@ def marker(name: str) -> Callable[[RuleFunction], RuleFunction]:
 
     def register(function: RuleFunction) -> RuleFunction:
         if name in MARKERS:
-            raise DuplicateRuleError(f"two rules for composite {name}: {MARKERS[name]} and {function}")
+            raise DuplicateRuleError(
+                f"two rules for composite {name}: {source_of(MARKERS[name])} and {source_of(function)}"
+            )
         MARKERS[name] = checked(function)
         return function
 

@@ -79,6 +79,7 @@ def test_list_passes(opt: Run):
 
 
 def test_list_rules(opt: Run):
+
     from scalify_hlo.rules import registry
 
     lines = opt("--list-rules").text.splitlines()
@@ -89,6 +90,20 @@ def test_list_rules(opt: Run):
         assert op in listed
     assert "homogeneous" in listed["stablehlo.negate"]
     assert "rewrites/homogeneous.py:" in listed["stablehlo.negate"]
+    for name in (*registry.MARKERS, *registry.TARGETS):
+        assert re.search(r"\w+\.py:\d+$", listed[name])
+
+
+def test_a_second_public_function_is_left_with_a_remark(opt: Run):
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      return %x : tensor<4xf32>
+    }
+    func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
+      return %x : tensor<4xf32>
+    }"""
+    done = opt("-", stdin=text)
+    assert "4:5: remark: public function @other is left as it is: the module is called through @main" in done.stderr
+    assert "@other(%arg0: tensor<4xf32>) -> tensor<4xf32>" in done.text
 
 
 def test_statistics_of_f16_programs_are_computed_in_f32_or_in_their_own_type(opt: Run):

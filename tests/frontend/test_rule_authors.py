@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scalify_hlo.rewrites.custom_calls import TARGETS, custom_call
+from scalify_hlo.rewrites.custom_calls import custom_call
 
 import scalify_hlo as sc
 from scalify_hlo.rules import registry
@@ -91,8 +91,27 @@ def test_rule_that_raises():
     assert caught.value.diagnostics[0].location
 
 
+@pytest.mark.usefixtures("table")
+def test_rule_that_declares_a_number():
+    def doubles(r):
+        r.set_operand(0, r.scaled(0).data)
+        r.set_operand(1, r.scaled(1).data)
+        r.result(2.0)
+
+    _replaced("add", doubles)
+    with pytest.raises(sc.ScalifyError, match=r"r\.result takes a Scale: .* r\.scaled\(0\)\.scale.*; this is 2\.0"):
+        sc.scalify(lambda x: x + x)(sc.scaled_array(np.float32([1, 3]), 8.0))
+
+
+@pytest.mark.usefixtures("table")
+def test_two_rules_for_a_composite_are_named_with_their_places(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(registry.MARKERS, "test.marker", registry.MARKERS["scalify.stop_scaling"])
+    with pytest.raises(registry.DuplicateRuleError, match=r"rewrites\.composites:\d+ and .*test_rule_authors:\d+"):
+        registry.marker("test.marker")(_nothing)
+
+
 def test_custom_call_rule_is_checked_too(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(TARGETS, "test.call", None)
+    monkeypatch.setitem(registry.TARGETS, "test.call", None)
 
     @custom_call("test.call")
     def forgets(r):

@@ -81,3 +81,17 @@ def test_what_is_rewritten_already_cannot_be_explained() -> None:
     _, rewritten = explained(ir.Module.parse(train_step_text(), context=make_context()), "fp8")
     with pytest.raises(ScalifyError, match="its decisions are gone: explain the original"):
         explain(rewritten)
+
+
+def test_operations_of_unregistered_dialects_on_request(tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "mine.mlir"
+    program.write_text(
+        """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+          %y = "mine.operation"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+          return %y : tensor<4xf32>
+        }"""
+    )
+    asked = [str(program), "--on-unsupported=unscale"]
+    assert CliRunner().invoke(main, asked).exit_code
+    shown = CliRunner().invoke(main, [*asked, "--allow-unregistered-dialect"])
+    assert shown.exit_code == 0 and "mine.operation" in shown.output
