@@ -125,3 +125,10 @@ def gpu_compile_only_devices(config: str, topology: str) -> Sequence[Any]:
     library = os.path.join(package.submodule_search_locations[0], "xla_cuda_plugin.so")
     plugin = xla_client.load_pjrt_plugin_dynamically("cuda", library)
     return xla_client.make_c_api_device_topology(plugin, "", **options)._make_compile_only_devices()
+
+
+def is_per_device() -> bool:
+    """Whether what is being traced runs on each device, or for each member of a named axis: shard_map, pmap."""
+    from jax._src.core import get_axis_env
+
+    return bool(get_axis_env().axis_sizes)

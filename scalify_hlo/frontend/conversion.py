@@ -19,6 +19,8 @@ from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_sc
 from scalify_hlo.frontend.statistics import Statistic, magnitude
 
 _E8M0 = np.dtype(jnp.float8_e8m0fnu)
+# Numbers from here on are as good as infinite, and their squares are: a mask of scores, not a tensor's size.
+_STANDS_FOR_INFINITY = 2.0**126
 
 
 def as_scaled_array(
@@ -33,8 +35,10 @@ def as_scaled_array(
     scale_dtype: f32, or f8E8M0FNU.
 
     A leaf of zeros gets the smallest scale, 2^-126, so that it never decides the scale of a sum; one with infinite
-    or NaN elements gets scale 1. Numbers of type `float` become f32 scaled scalars with data in [1, 2); integers,
-    booleans, keys and existing ScaledArrays stay. numpy arrays stay numpy arrays. Works under `jax.jit`.
+    or NaN elements gets scale 1. Elements of 2^126 and more stand for infinity (`jnp.finfo(jnp.float32).min` in a mask)
+    and do not count; the scale beside them is 1 at least. Numbers of type `float` become f32 scaled scalars with data
+    in [1, 2); integers, booleans, keys and existing ScaledArrays stay. numpy arrays stay numpy arrays. Works under
+    `jax.jit`.
     Raises ValueError for a scale that is not positive and finite or does not broadcast to a leaf.
     """
     tell_loaded_libraries()
@@ -63,6 +67,11 @@ def _leaf(value: Any, scale: Any, statistic: Statistic, scale_dtype: np.dtype[An
     return ScaledArray(divide_exactly(value, scale), scale.astype(scale_dtype))
 
 
+def _has_stand_ins(value: Any) -> bool:
+    """Whether a type has the range of f32, whose largest numbers stand for infinity in masks of scores."""
+    return _STANDS_FOR_INFINITY < float(jnp.finfo(value.dtype).max) < 4 * _STANDS_FOR_INFINITY
+
+
 def is_float_array(value: Any) -> bool:
     """Whether a leaf is an array, numpy or JAX, of a floating-point type."""
     return (
@@ -85,7 +94,9 @@ def _split(value: Any, statistic: Statistic, scale_dtype: np.dtype[Any]) -> tupl
         scale, _ = pow2_decompose(value.astype(SCALE_DTYPE), SCALE_DTYPE)
         finite = xp.isfinite(value)
     else:
-        norm = magnitude(value, statistic)
+        stand_in = abs(value) >= value.dtype.type(_STANDS_FOR_INFINITY) if _has_stand_ins(value) else np.False_
+        norm = magnitude(xp.where(stand_in & xp.isfinite(value), value.dtype.type(0), value), statistic)
+        norm = xp.where(xp.any(stand_in), xp.maximum(norm, norm.dtype.type(1)), norm)  # or they would be infinite
         scale = clip_scale(pow2_round(norm, Pow2RoundMode.DOWN))
         finite = xp.isfinite(norm)
     if value.size:

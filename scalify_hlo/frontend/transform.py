@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
+from scalify_hlo.bindings import is_per_device
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.call import call_scalified
 from scalify_hlo.frontend.config import active_config
@@ -55,7 +56,8 @@ def scalify(
         `scale_dtype` are decided by the arguments instead.
     precision: what a training step written in f32 is to be computed and stored in: a preset ("fp16", "fp16-state",
         "fp8", "fp8-fp16-state", "bf16"), a preset with changes ("fp8 moments=f16") or a `PrecisionPolicy`. `fun`
-        sees f32 arrays whatever the state is stored in; new state comes back in the types of the policy.
+        sees f32 arrays whatever the state is stored in; new state comes back in the types of the policy. With f16 or
+        FP8 in it, float arrays that are given plain beside scaled ones are scaled inside, by their root mean square.
     static_argnums, static_argnames, donate_argnums, donate_argnames: as in `jax.jit`.
     in_shardings, out_shardings: as in `jax.jit`, written for the plain arrays: scales are sharded along the dimensions
         that they share with their data (see `scaled_shardings`).
@@ -275,6 +277,7 @@ def _apply(
     jaxpr, interface = call.jaxpr, call.interface
     if not any(interface.inputs) and interface.precision is None and not sets_scaling(jaxpr):
         return jax.tree.unflatten(traced.out_tree, jaxpr_as_fun(jaxpr)(*call.operands))
+    given_plain = _plain_results(traced, call)
     interface = announced(jaxpr, call.operands, interface, options)
     flat = iter(call_scalified(jaxpr, call.operands, interface, options))
     scale_dtype = _common_scale_dtype([traced.leaves[i] for i in traced.dynamic])
@@ -282,6 +285,8 @@ def _apply(
         ScaledArray(next(flat), next(flat).astype(scale_dtype)) if is_pair else next(flat)
         for is_pair in interface.results
     ]
+    for result in given_plain:
+        results[result] = results[result].to_array(jaxpr.out_avals[result].dtype)
     for result, argument in traced.state.items():
         if is_float(data_of(results[result])):
             results[result] = as_it_was(results[result], traced.leaves[argument])
@@ -299,6 +304,9 @@ def _prepared(
     if not any(scaled) and not sets_scaling(jaxpr):
         precision = None if precision is None else _without_scales(fun, precision, traced)
     input_types, result_types = traced.stored_types(precision) if precision is not None else ((), ())
+    if precision is not None and precision.needs_scales:
+        leaves = _measured(traced, leaves)
+        scaled[len(operands) :] = map(is_scaled, leaves)
     for leaf, dtype in zip(leaves, input_types[len(operands) :] or [None] * len(leaves), strict=True):
         operands.append(_stored_leaf(data_of(leaf), dtype))
         if is_scaled(leaf):
@@ -314,6 +322,31 @@ def _prepared(
         places=traced.places,
     )
     return traced, Call(jaxpr, operands, interface, options)
+
+
+def _measured(traced: Traced, leaves: list[Any]) -> list[Any]:
+    """The arguments with a scale for each plain array of floats beside the state: raw features may be of any size.
+
+    Not in per-device code, where the scales would differ from device to device.
+    """
+    if not any(map(is_scaled, leaves)) or is_per_device():
+        return leaves
+    kept = {traced.dynamic.index(leaf) for leaf in traced.state.values()}
+    return [
+        as_scaled_array(leaf) if i not in kept and is_float_array(leaf) and leaf.size > 1 else leaf
+        for i, leaf in enumerate(leaves)
+    ]
+
+
+def _plain_results(traced: Traced, call: Call) -> list[int]:
+    """The results that carry a scale for no other reason than that of a plain argument which was given one."""
+    scaled = [*[False] * len(traced.closed_over), *(is_scaled(traced.leaves[i]) for i in traced.dynamic)]
+    if list(call.interface.inputs) == scaled:
+        return []
+    found = scaled_results(call.jaxpr, scaled)
+    return [
+        i for i, (own, is_pair) in enumerate(zip(found, call.interface.results, strict=True)) if is_pair and not own
+    ]
 
 
 def _stored(fun: Callable[..., Any], precision: PrecisionPolicy, args: Any, kwargs: Any) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ from typing import ClassVar
 from scalify_hlo.analysis.asked_precision import products_in_f32
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.given_operands import products_of_given
+from scalify_hlo.analysis.masked_scores import masked_scores
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.analysis.update_region import UpdateRegion
@@ -99,7 +100,8 @@ class Cast(Pass):
             any_size = of_any_size(module, calls, state.gradients)
             if chosen.compute != WIDE:
                 _mark_given(calls, symbol_name(main), state)
-            retyper = Retyper(calls, chosen, state, self._kept(calls) | asking | any_size, asking)
+            masked = _masked(calls, main, state) if chosen.compute != WIDE else set[ir.Value]()
+            retyper = Retyper(calls, chosen, state, self._kept(calls) | asking | any_size, asking, masked)
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
             retyper.erase_carried()
@@ -200,6 +202,15 @@ def _mark_given(calls: CallGraph, main: str, state: UpdateRegion) -> None:
     if state.tells_inputs:
         for op in products_of_given(calls, main, state.learnt):
             op.attributes[KEPT] = ir.StringAttr.get(GIVEN)
+
+
+def _masked(calls: CallGraph, main: ir.Operation, state: UpdateRegion) -> set[ir.Value]:
+    """Sums in which what a program is given may hide what it computes."""
+    if state.trains and not state.tells_inputs:
+        return set()
+    arguments = main.regions[0].blocks[0].arguments
+    given = [a for i, a in enumerate(arguments) if i not in state.learnt and tensor_info(a.type).rank > 1]
+    return masked_scores(calls, symbol_name(main), given)
 
 
 def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: PrecisionPolicy) -> None:

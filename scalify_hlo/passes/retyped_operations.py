@@ -26,7 +26,8 @@ from scalify_hlo.types import tensor_info
 class OperationRetyper:
     """Chooses the types of operations without bodies.
 
-    `keep` tells operations that stay in f32, `asking` those of them that are products which ask for it.
+    `keep` tells operations that stay in f32, `asking` those of them that are products which ask for it, `masked` sums
+    of scores and of what may hide them (`scalify_hlo.analysis.masked_scores`).
     """
 
     def __init__(
@@ -36,12 +37,14 @@ class OperationRetyper:
         update: UpdateRegion,
         keep: set[ir.Value],
         asking: set[ir.Value] | None = None,
+        masked: set[ir.Value] | None = None,
     ):
         self.calls = calls
         self.policy = policy
         self.update = update
         self.keep = keep
         self.asking = asking or set[ir.Value]()
+        self._masked = masked or set[ir.Value]()  # in which numbers that are given may hide others
         self.integrated = set[ir.Value]()  # of `keep`, what loops add to in each iteration
         self.held: dict[ir.Value, Held] = {}
         self.errors: list[Diagnostic] = []
@@ -76,6 +79,7 @@ class OperationRetyper:
         for held in operands.values():
             from_model, few = from_model or held.from_model, max(few, held.few)
             far = far or held.extreme or held.magnitude > budget.EXTREME
+        far = far or not self._masked.isdisjoint(op.results)
         for result in op.results:
             if tensor_info(result.type).element != WIDE:
                 continue
@@ -316,7 +320,7 @@ class OperationRetyper:
         """Whether a stand-in for infinity is among the elements of the result."""
         if op.name in kinds.BOUNDED:
             return False
-        if any(held.extreme for held in operands):
+        if not self._masked.isdisjoint(op.results) or any(held.extreme for held in operands):
             return op.name not in kinds.PRODUCTS and not self._in_update(op)
         return (
             op.name in kinds.MERGING
