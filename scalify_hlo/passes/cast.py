@@ -10,6 +10,7 @@ from typing import ClassVar
 from scalify_hlo.analysis.asked_precision import products_in_f32
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.given_operands import products_of_given
+from scalify_hlo.analysis.joined import joined_values
 from scalify_hlo.analysis.masked_scores import masked_scores
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.update import find_update
@@ -100,8 +101,9 @@ class Cast(Pass):
             any_size = of_any_size(module, calls, state.gradients)
             if chosen.compute != WIDE:
                 _mark_given(calls, symbol_name(main), state)
+            kept = self._kept(calls) | asking | any_size | joined_values(calls)
             masked = _masked(calls, main, state) if chosen.compute != WIDE else set[ir.Value]()
-            retyper = Retyper(calls, chosen, state, self._kept(calls) | asking | any_size, asking, masked)
+            retyper = Retyper(calls, chosen, state, kept, asking, masked)
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
             retyper.erase_carried()
@@ -210,7 +212,7 @@ def _masked(calls: CallGraph, main: ir.Operation, state: UpdateRegion) -> set[ir
         return set()
     arguments = main.regions[0].blocks[0].arguments
     given = [a for i, a in enumerate(arguments) if i not in state.learnt and tensor_info(a.type).rank > 1]
-    return masked_scores(calls, symbol_name(main), given)
+    return masked_scores(calls, given)
 
 
 def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: PrecisionPolicy) -> None:
