@@ -25,6 +25,8 @@ BOUNDED = names(Trait.BOUNDED) | EXACT_OPERAND
 MERGING = names(Trait.JOINT)
 # No arithmetic: elements are moved, repeated or dropped.
 MOVEMENT = names(Trait.MOVES | Trait.ASSEMBLES)
+# Attribute of `scalify.get_data_and_scale`, whose data are measured as they are computed, and not as they are stored.
+WHOLE = "scalify.whole"
 # Attribute of products that are to stay as they are: later passes do not make them FP8. Of the first layers of what a
 # training step is given it is a string, for these may be converted by choice (`analysis.given_operands`).
 KEPT = "scalify.kept"

@@ -381,6 +381,8 @@ class Retyper(OperationRetyper):
         self.exact.hand_on(list(last.operands), list(op.results))
         composite = op.name == "stablehlo.composite"
         self._returned(op, last, lambda held: held.extreme or held.transient or composite)
+        if composite and kinds.WHOLE in op.attributes and op.results[0] in self.held:
+            self.held[op.results[0]].transient = True
         set_signature(body, last)
 
     def _manual(self, op: ir.Operation) -> None:

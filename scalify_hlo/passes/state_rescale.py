@@ -33,6 +33,7 @@ from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
 from scalify_hlo.passes.markers import data_and_scale, magnitude, marker, power_of_two, usable_power
+from scalify_hlo.passes.precision_kinds import WHOLE
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.samples import strided
 from scalify_hlo.types import tensor_info
@@ -191,6 +192,8 @@ def _rebased(
     with ip, location:
         data, scale = data_and_scale(module, value)
         if held is not None:
+            # case(accumulates ? v : b v + (1 - b) g^2), g of any size, has no scale yet: it would be 0 in f16
+            data.owner.attributes[WHOLE] = ir.UnitAttr.get()
             # 0 * (s / s'), of zeros that were given 2^-126, is none where s / s' is no number
             least = emit.op("multiply", scale.type, scale, number(scale.type, _FURTHEST))
             held = emit.op("maximum", scale.type, held, least)
