@@ -134,7 +134,7 @@ ADDS_UP_RELATIVE = 0.1
 # 1 - a of an average a m + (1 - a) x that is stored in a narrow type: from half of the last digit of f16 on, where x is
 # new in each step and varies by its size ...
 FOLLOWS = 2.0**-11
-# ... and from where it settles within 2^-6 of m, where x is state that m comes near to.
+# ... and from where it settles within 2^-6 of m, where x is state that m comes near to, or a batch's mean or variance.
 FOLLOWS_STATE = 2.0**-5
 # Share of a side of a difference that has to be state, for what is left of it to be as wrong as the state.
 MOST = 0.5

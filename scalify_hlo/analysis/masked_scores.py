@@ -47,7 +47,7 @@ def masked_scores(calls: CallGraph, given: Iterable[ir.Value]) -> set[ir.Value]:
 
 
 def _reading(calls: CallGraph, value: ir.Value) -> Iterator[tuple[ir.Operation, list[ir.Value]]]:
-    """The operations that read a value, with what has it then or is computed of it: results, or a callee's arguments."""
+    """The operations that read a value, with what has it then or is computed of it: results, a callee's arguments."""
     for op in readers(value):
         if op.name in _HANDS_ON:
             places = [i for i, operand in enumerate(op.operands) if operand == value]

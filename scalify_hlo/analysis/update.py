@@ -40,6 +40,7 @@ ELEMENTWISE = names(
 )
 _SHAPE_ONLY = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
 _MOVES = names(Trait.MOVES | Trait.ASSEMBLES, without=Trait.COLLECTIVE)
+_MOST_VALUES = 64  # behind one that is of a forward pass
 _FEW_MOVES = 8  # of a function, a region, shapes
 _BETWEEN_DEVICES = names(Trait.COLLECTIVE)
 _PRODUCTS = names(Trait.CONTRACTS)
@@ -142,7 +143,8 @@ class _Finder:
         body = [op.operation for op in self.body.operations if self._is_outside(op.operation)]
         pairs = {self.body.arguments[index]: self.results[result] for index, result in region.state.items()}
         returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
-        exact = cancelling(self.forms, arguments | returned, body) | averages_to_keep(self.forms, pairs)
+        averages = averages_to_keep(self.forms, pairs, self._is_of_model)
+        exact = cancelling(self.forms, arguments | returned, body) | averages
         few = {i for i in region.parameters if not region.multiplies or is_few(self.body.arguments[i])}
         return {index for index in region.state if self.body.arguments[index] in exact} | few
 
@@ -178,6 +180,25 @@ class _Finder:
                 break
             op = defining_op(op.operands[0]) if op.name == "stablehlo.reduce" or op.name in _MOVES else None
         return op is not None and self._is_backward(op)
+
+    # m <- 0.99 m + 0.01 mean(x), of which mean(x) varies by little; p <- p + 0.01 v + 10^-4 |tanh(z)|
+    def _is_of_model(self, value: ir.Value) -> bool | None:
+        """Whether names tell that a value is computed of a forward pass, and of no backward pass; None of neither."""
+        pending, seen, found = [value], set[ir.Value](), None
+        while pending and self.trains_by_name:
+            current = pending.pop()
+            if isinstance(current, ir.BlockArgument) or current in seen:
+                continue
+            seen.add(current)
+            op = current.owner.operation
+            direction = self.names.direction(op)
+            if direction is Direction.BACKWARD or len(op.regions) > 1 or len(seen) > _MOST_VALUES:
+                return False
+            if direction is Direction.FORWARD:
+                found = True
+            else:
+                pending += op.operands
+        return found
 
     def _is_backward(self, op: ir.Operation) -> bool:
         return self.names.direction(op) is Direction.BACKWARD

@@ -17,7 +17,7 @@ comes near it.
 What roots or inverses of it are computed by diverges of the first. Rounding in f16 makes |E| 2^-11 of the largest.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import defining_op
@@ -58,16 +58,21 @@ def cancelling(forms: AffineForms, state: set[ir.Value], operations: Iterable[ir
     return found
 
 
-def averages_to_keep(forms: AffineForms, pairs: Mapping[ir.Value, ir.Value]) -> set[ir.Value]:
+def averages_to_keep(
+    forms: AffineForms, pairs: Mapping[ir.Value, ir.Value], is_of_model: Callable[[ir.Value], bool | None]
+) -> set[ir.Value]:
     """The state of which a step leaves so much that in a narrow type it would leave all, and that which is a sum of
     products of matrices with their own transposes, as statistics of gradients are.
 
-    pairs: arguments of one function -> the results that are their next values.
+    pairs: arguments of one function -> the results that are their next values. is_of_model: whether a forward pass
+    computes a value, False of a backward pass, None of neither: what a state averages of it no gradient corrects.
     """
     found = set[ir.Value]()
     for state, result in pairs.items():
         form = _form(forms, result)
-        if state in form and (_is_slow(form, state, pairs.keys()) or any(_is_gram(forms, source) for source in form)):
+        if state in form and (
+            _is_slow(form, state, pairs.keys(), is_of_model) or any(_is_gram(forms, source) for source in form)
+        ):
             found.add(state)
     return found
 
@@ -92,7 +97,9 @@ def _of_multiple(forms: AffineForms, value: ir.Value) -> ir.Value:
         value = source
 
 
-def _is_slow(form: Form, state: ir.Value, known: Iterable[ir.Value]) -> bool:
+def _is_slow(
+    form: Form, state: ir.Value, known: Iterable[ir.Value], is_of_model: Callable[[ir.Value], bool | None]
+) -> bool:
     if len(form) < 2:
         return False
     forgets = ONE + form[state].times(-1)
@@ -102,8 +109,27 @@ def _is_slow(form: Form, state: ir.Value, known: Iterable[ir.Value]) -> bool:
     if others and _largest(rest) <= budget.ADDS_UP_RELATIVE * _largest(forgets):
         return _of_run_time(forgets) or _largest(forgets) < budget.FOLLOWS_STATE
     number = forgets.number
+    if number is None:
+        return False
+    if number < budget.FOLLOWS_STATE and _is_uncorrected(form, state, known, is_of_model):
+        return True
     # A decay of what holds, w - r (g + d w), averages nothing.
-    return number is not None and 0 < number < budget.FOLLOWS and adds_up_to_1(form, form[state])
+    return 0 < number < budget.FOLLOWS and adds_up_to_1(form, form[state])
+
+
+def _is_uncorrected(
+    form: Form, state: ir.Value, known: Iterable[ir.Value], is_of_model: Callable[[ir.Value], bool | None]
+) -> bool:
+    """Whether what enters a state is other state and what a forward pass computes: a mean over a batch, of which the
+    form has the sum; what a policy chooses, which moves a position."""
+    found = False
+    for each in form:
+        if each != state and each not in known:
+            of_model = is_of_model(each)
+            if of_model is False:
+                return False
+            found = found or of_model is True
+    return found
 
 
 # (c x) y = c (x y)
