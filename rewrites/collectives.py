@@ -94,7 +94,7 @@ _ALONG = ("scatter_dimension", "all_gather_dim", "split_dimension", "concat_dime
 def _mixed_by_moving(r: OpRewrite, index: int) -> list[int]:
     """The dimensions along which parts are cut off or put together."""
     del index
-    return [ir.IntegerAttr(r.op.attributes[name]).value for name in _ALONG if name in r.op.attributes]
+    return sorted({ir.IntegerAttr(r.op.attributes[name]).value for name in _ALONG if name in r.op.attributes})
 
 
 # collective_reduce: the sum reaches one device of each group

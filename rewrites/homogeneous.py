@@ -17,13 +17,17 @@ from .nonlinear import on_values
 _LAW: Law = {"family": "homogeneous", "law": "f(s x) = s f(x)", "scale": "s"}
 
 
-# reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x, its exponent is not
-@rule("reduce_precision", **_LAW, shaped=True, note="to fewer exponent bits than the type has: on the value, in f32 or "
-      "wider, as the range is the value's")  # fmt: skip
+# reduce_precision(s x) = s reduce_precision(x): the mantissa of x is that of s x, its exponent is not; without mantissa
+# bits 1.5 goes to the even exponent
+@rule("reduce_precision", **_LAW, shaped=True, note="to fewer exponent bits than the type has, or to powers of two: on "
+      "the value, in f32 or wider, as the range is the value's, and which exponent is even")  # fmt: skip
 def reduce_precision(r: OpRewrite) -> None:
     x = r.scaled(0)
     own_bits = math.ceil(math.log2(r.info(0).max_exponent + 1)) + 1
-    if x.indifferent or ir.IntegerAttr(r.op.attributes["exponent_bits"]).value >= own_bits:
+    exponent_bits, mantissa_bits = (
+        ir.IntegerAttr(r.op.attributes[name]).value for name in ("exponent_bits", "mantissa_bits")
+    )
+    if x.indifferent or (exponent_bits >= own_bits and mantissa_bits):
         return r.result(x.scale, x.moments, indifferent=x.indifferent)
     return on_values(r, x.moments, [x.scale])
 

@@ -10,6 +10,7 @@ from scalify_hlo.rules.registry import rule
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST_EXPONENT, Scale
 from scalify_hlo.size.moments import UNIT, UNKNOWN, Moments, of_constant
+from scalify_hlo.types import FLOAT_RANGE
 
 from .bounded_divisors import bounded_quotient, bounded_root, nonzero
 from .free_choices import free_choice
@@ -298,7 +299,7 @@ def power(r: OpRewrite) -> None:
 # s^p = 2^round(p k) of s = 2^k
 def _raised(r: OpRewrite, scale: Scale, exponent: float) -> Scale:
     """A power of two near a power of a scale that is no integer: what is left of it, less than 2, is in the data."""
-    furthest = budget.FURTHEST_HIGH_POWER / abs(exponent)
+    furthest = min(budget.FURTHEST_HIGH_POWER / abs(exponent), -FLOAT_RANGE["f32"][1])
     if scale.is_constant:
         return Scale(round(exponent * max(-furthest, min(scale.exponent, furthest))))
     emit = r.emit

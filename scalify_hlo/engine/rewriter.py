@@ -222,6 +222,8 @@ class Rewriter:
         for i, found in enumerate(inputs):
             if found is not None and found.data != values[i]:
                 operands[i] = found.data
+        if len(op.regions) and name not in _CAPTURING and self.captures_scaled(op):
+            self._use_values(op, op)
         if not any(inputs):
             if not self._reached(op, name):
                 if self.free_choices:
@@ -345,6 +347,23 @@ class Rewriter:
                     if len(inner.regions) and self.captures_scaled(inner):
                         return True
         return False
+
+    def _use_values(self, op: ir.Operation, around: ir.Operation) -> None:
+        """Let operations inside of the regions of `op`, bodies on elements, use the values of what is scaled outside.
+
+        JAX writes none such, and XLA's importer takes none; StableHLO allows them.
+        """
+        self.emit.ip, self.emit.location = ir.InsertionPoint(around), around.location
+        for region in op.regions:
+            for block in region.blocks:
+                for each in block.operations:
+                    inner = each.operation
+                    for i, operand in enumerate(inner.operands):
+                        found = self.scaled.get(operand)
+                        if found is not None:
+                            inner.operands[i] = unscaled(self, found, element=tensor_info(operand.type).element)
+                    if len(inner.regions):
+                        self._use_values(inner, around)
 
     # --- operations without a rule ----------------------------------------------------------------------------
 

@@ -121,7 +121,9 @@ class AffineForms:
                 same = tensor_info(operands[0].type).size == tensor_info(value.type).size
                 return [(ONE, operands[0])] if same else None
             case "stablehlo.case" | "stablehlo.if":
-                return _branches(op, value) if len(op.regions) <= _MOST_SOURCES else None
+                # Of one that is rewritten already the regions are gone.
+                known = len(op.regions) <= _MOST_SOURCES and all(len(region.blocks) for region in op.regions)
+                return _branches(op, value) if known else None
             case "stablehlo.custom_call":
                 return [(ONE, operands[0])] if is_identity_call(op) else None
             case "stablehlo.composite" if is_scale_marker(op):
