@@ -42,7 +42,9 @@ class _Joins:
         self._calls = calls
         self._found: dict[str, list[ir.Operation]] = {_CONCATENATE: [], _SLICE: [], _LOOP: []}
         for function in calls.functions.values():
-            self._note(function)
+            for op in walk(function):
+                if op.name in self._found:
+                    self._found[op.name].append(op)
         parts = self._parts()
         self.taken = [op.results[0] for op in self._found[_SLICE] if parts and _taken(op) in parts.get(_length(op), ())]
         self._lengths = {_length(value.owner.operation) for value in self.taken}
@@ -54,17 +56,6 @@ class _Joins:
         for op in self._found[_LOOP] if self.joined else ():
             body = op.regions[1].blocks[0]
             self.handed_on += [op.results[i] for i, value in enumerate(body.arguments) if value in self.joined]
-
-    def _note(self, parent: ir.Operation) -> None:
-        """Look through an operation's regions, in program order."""
-        for region in parent.regions:
-            for block in region.blocks:
-                for each in block.operations:
-                    op = each.operation
-                    if op.name in self._found:
-                        self._found[op.name].append(op)
-                    if len(op.regions):
-                        self._note(op)
 
     def _parts(self) -> dict[int, set[tuple[int, int]]]:
         """Length of a vector -> begin and end of each of the unlike tensors in it."""

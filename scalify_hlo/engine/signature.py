@@ -40,8 +40,7 @@ def public_function(module: ir.Module) -> ir.Operation:
 
     Raises ScalifyError when there is none or more than one.
     """
-    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
-    public = [f for f in functions if not is_private(f)]
+    public = _public_functions(module)
     named_main = [f for f in public if symbol_name(f) == "main"]
     if len(named_main) == 1:
         public = named_main
@@ -65,8 +64,12 @@ def public_function(module: ir.Module) -> ir.Operation:
 
 def other_public_functions(module: ir.Module, function: ir.Operation) -> list[ir.Operation]:
     """The public functions of a module beside the one that it is called through: they are left as they are."""
+    return [f for f in _public_functions(module) if f != function]
+
+
+def _public_functions(module: ir.Module) -> list[ir.Operation]:
     functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
-    return [f for f in functions if not is_private(f) and f != function]
+    return [f for f in functions if not is_private(f)]
 
 
 def set_attributes(function: ir.Operation, kind: str, attributes: Sequence[dict[str, ir.Attribute]]) -> None:

@@ -94,15 +94,27 @@ def _split(value: Any, statistic: Statistic, scale_dtype: np.dtype[Any]) -> tupl
         scale, _ = pow2_decompose(value.astype(SCALE_DTYPE), SCALE_DTYPE)
         finite = xp.isfinite(value)
     else:
-        stand_in = abs(value) >= value.dtype.type(_STANDS_FOR_INFINITY) if _has_stand_ins(value) else np.False_
-        norm = magnitude(xp.where(stand_in & xp.isfinite(value), value.dtype.type(0), value), statistic)
-        norm = xp.where(xp.any(stand_in), xp.maximum(norm, norm.dtype.type(1)), norm)  # or they would be infinite
+        norm = _norm(value, statistic)
         scale = clip_scale(pow2_round(norm, Pow2RoundMode.DOWN))
         finite = xp.isfinite(norm)
     if value.size:
         scale = xp.where(finite, scale, SCALE_DTYPE.type(1))
     scale = xp.asarray(scale, SCALE_DTYPE)
     return divide_exactly(value, scale), scale.astype(scale_dtype)
+
+
+def _norm(value: Any, statistic: Statistic) -> Any:
+    """The magnitude of elements that do not stand for infinity; at least 1 beside some that do, which stay finite."""
+    if not _has_stand_ins(value):
+        return magnitude(value, statistic)
+    if isinstance(value, np.ndarray):
+        norm = magnitude(value, statistic)
+        if float(norm) * value.size < _STANDS_FOR_INFINITY:  # no element is as large
+            return norm
+    xp = np if isinstance(value, np.ndarray) else jnp
+    stand_in = abs(value) >= value.dtype.type(_STANDS_FOR_INFINITY)
+    norm = magnitude(xp.where(stand_in & xp.isfinite(value), value.dtype.type(0), value), statistic)
+    return xp.where(xp.any(stand_in), xp.maximum(norm, norm.dtype.type(1)), norm)
 
 
 _split_on_device = jax.jit(_split, static_argnums=(1, 2))

@@ -299,14 +299,13 @@ def _prepared(
     """`fun` traced on plain arrays, and the call of it on (data, scale) pairs."""
     traced = trace(fun, args, kwargs, as_f32=precision is not None)
     jaxpr, leaves = traced.jaxpr, [traced.leaves[i] for i in traced.dynamic]
+    if precision is not None and precision.needs_scales:
+        leaves = _measured(traced, leaves)
     operands: list[Any] = list(traced.closed_over)
     scaled = [*[False] * len(operands), *map(is_scaled, leaves)]
     if not any(scaled) and not sets_scaling(jaxpr):
         precision = None if precision is None else _without_scales(fun, precision, traced)
     input_types, result_types = traced.stored_types(precision) if precision is not None else ((), ())
-    if precision is not None and precision.needs_scales:
-        leaves = _measured(traced, leaves)
-        scaled[len(operands) :] = map(is_scaled, leaves)
     for leaf, dtype in zip(leaves, input_types[len(operands) :] or [None] * len(leaves), strict=True):
         operands.append(_stored_leaf(data_of(leaf), dtype))
         if is_scaled(leaf):
@@ -338,9 +337,14 @@ def _measured(traced: Traced, leaves: list[Any]) -> list[Any]:
     ]
 
 
+def _are_scaled(traced: Traced, leaves: list[Any]) -> list[bool]:
+    """For each input of the jaxpr, whether it carries a scale, of leaves in the place of the traced ones."""
+    return [*[False] * len(traced.closed_over), *(is_scaled(leaves[i]) for i in traced.dynamic)]
+
+
 def _plain_results(traced: Traced, call: Call) -> list[int]:
     """The results that carry a scale for no other reason than that of a plain argument which was given one."""
-    scaled = [*[False] * len(traced.closed_over), *(is_scaled(traced.leaves[i]) for i in traced.dynamic)]
+    scaled = _are_scaled(traced, traced.leaves)
     if list(call.interface.inputs) == scaled:
         return []
     found = scaled_results(call.jaxpr, scaled)
@@ -368,8 +372,7 @@ def _all_scaled(traced: Traced, narrow: set[int]) -> list[Any]:
     """The leaves, with those of the state scaled that come back so, and those with the given indices."""
     leaves = [as_scaled_array(leaf) if i in narrow else leaf for i, leaf in enumerate(traced.leaves)]
     while True:
-        scaled = [*[False] * len(traced.closed_over), *(is_scaled(leaves[i]) for i in traced.dynamic)]
-        results = scaled_results(traced.jaxpr, scaled)
+        results = scaled_results(traced.jaxpr, _are_scaled(traced, leaves))
         plain = {i for i in traced.dynamic if is_float_array(leaves[i])}
         missing = [i for result, i in traced.state.items() if results[result] and i in plain]
         if not missing:

@@ -14,9 +14,11 @@ These stay in f32 there too:
   what a logarithm is taken of;
 - what a loop's residual is computed of inside of it, where the loop ends when that is below a tolerance;
 - values by which an index is chosen (argmin, top_k, argsort), whose differences count however small;
+- vectors that unlike tensors are joined to and taken out of again, which have one scale for all of them;
 - products that ask for f32 where others do not, and what a loop carries from one of them to the next;
 - values in which constants that stand for minus infinity are mixed (attention masks such as -1e9), up to the
-  exponential that ends them: a narrow type cannot hold both these and the rest of the tensor;
+  exponential that ends them: a narrow type cannot hold both these and the rest of the tensor; sums of scores and what
+  a program is given likewise, for that may be such a mask;
 - the optimiser's arithmetic, in the policy's `update` type.
 """
 

@@ -12,6 +12,10 @@ and a difference from it as wrong as the gradient itself.
 An average of gradients is moved by what they vary by, which is about their size; one of the weights has to follow what
 comes near it.
 
+# p <- p + 0.01 v + 10^-4 |tanh(z)|, m <- 0.99 m + 0.01 mean(x)
+
+What a forward pass adds to a state, no gradient corrects: it is lost for good where it is below the last digit.
+
 # C <- b C + (1 - b) G G^T: no eigenvalue of C is below 0, and those of C + E are by up to |E|
 
 What roots or inverses of it are computed by diverges of the first. Rounding in f16 makes |E| 2^-11 of the largest.
