@@ -68,6 +68,27 @@ def nonzero(r: OpRewrite, y: ScaledValue, dividend: ir.Value | None = None, degr
     return ScaledValue(data, y.scale, y.moments)
 
 
+def may_leave_range(r: OpRewrite, y: ScaledValue) -> bool:
+    """Whether 1 / y is infinite in y's narrow type for data that it can have.
+
+    XLA forms it: x / broadcast(v) becomes x * broadcast(1 / v) (xla/hlo/transforms/simplifiers/algebraic_simplifier.cc),
+    which is 0 * inf of a row of zeros whose divisor is sqrt(0 + eps) / s.
+    """
+    known = r.rewriter.bounded_divisors.get(r.value())
+    if known is None or y.indifferent or not y.info.is_narrow:
+        return False
+    return math.log2(abs(known.bound)) - y.scale.most < -y.info.max_exponent
+
+
+# (s x) / (t y) = (s / t) (x / y)
+def quotient_in_f32(r: OpRewrite, x: ScaledValue, y: ScaledValue, moments: Moments) -> None:
+    """Declare a quotient that is formed in f32, where the inverse of the divisor has room."""
+    dividend, divisor = r.emit.convert(x.data, "f32"), r.emit.convert(y.data, "f32")
+    quotient = r.emit.op("divide", divisor.type, dividend, divisor)
+    r.erase()
+    r.result(x.scale / y.scale, moments, data=r.emit.convert(quotient, r.result_info().element))
+
+
 # log Y, Y >= c > 0: data that have become 0 would make it infinite
 def logarithm(r: OpRewrite) -> None:
     """Bring the operand of a logarithm to its value, which is at least as large as it can be."""

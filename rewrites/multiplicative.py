@@ -12,7 +12,7 @@ from scalify_hlo.scale import ONE, SMALLEST_EXPONENT, Scale
 from scalify_hlo.size.moments import UNIT, UNKNOWN, Moments, of_constant
 from scalify_hlo.types import FLOAT_RANGE
 
-from .bounded_divisors import bounded_quotient, bounded_root, nonzero
+from .bounded_divisors import bounded_quotient, bounded_root, may_leave_range, nonzero, quotient_in_f32
 from .free_choices import free_choice
 from .nonlinear import on_values
 
@@ -194,6 +194,8 @@ def divide(r: OpRewrite) -> None:
     r.set_operand(1, y.data)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
+    if may_leave_range(r, y):
+        return quotient_in_f32(r, x, y, moments)
     return scaled_result(r, scale, moments)
 
 
@@ -230,9 +232,11 @@ def take_root(r: OpRewrite, degree: int, sign: int) -> None:
     if sign < 0 and r.rewriter.bounded_divisors:
         if bounded_root(r, root * found, degree, moments):
             return None
-        x = nonzero(r, x)
     if r.info(0).is_narrow:
-        r.set_operand(0, emit.rescale(x.data, rest / found**degree))
+        data = emit.rescale(x.data, rest / found**degree)
+        if sign < 0 and r.rewriter.bounded_divisors:
+            data = nonzero(r, ScaledValue(data, x.scale, moments), None, 1 / degree).data
+        r.set_operand(0, data)
         return r.result((root * found) ** sign, moments)
     r.set_operand(0, emit.rescale(x.data, rest))
     with r.after():

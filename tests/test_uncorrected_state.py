@@ -86,3 +86,26 @@ def test_moments_of_accumulated_gradients():
     moments = jax.tree.leaves(wanted[1].inner_opt_state[0].nu)
     for moment, of_f32 in zip(sc.tree.leaves(found[1].inner_opt_state[0].nu), moments, strict=True):
         assert np.linalg.norm(np.asarray(moment, np.float64) - of_f32) < 0.2 * np.linalg.norm(of_f32)
+
+
+def test_statistics_of_scanned_layers_are_f32():
+    """A scan has regions, as an update in a branch has; its operations are a forward pass by name all the same."""
+
+    def train(p, state, means, x, y):
+        def loss(p):
+            def layer(h, weight):
+                z = h @ weight
+                return jax.nn.relu(z - z.mean(0)) + h, z.mean(0)
+
+            h, found = jax.lax.scan(layer, x, p["w"])
+            return jnp.mean(((h @ p["o"])[:, 0] - y) ** 2), 0.999 * means + 0.001 * found
+
+        (value, means), gradients = jax.value_and_grad(loss, has_aux=True)(p)
+        updates, state = OPTIMISER.update(gradients, state, p)
+        return optax.apply_updates(p, updates), state, means, value
+
+    parameters = {"w": np.stack([draw(16, 16) for _ in range(3)]), "o": draw(16, 1)}
+    given = (parameters, OPTIMISER.init(parameters), np.full((3, 16), 0.1, np.float32), draw(8, 16), draw(8))
+    found = sc.scalify(train, precision="fp8-fp16-state")(*sc.as_scaled_array(given))
+    assert found[0]["w"].dtype == np.float16
+    assert found[2].dtype == np.float32

@@ -12,6 +12,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import enters_unchanged
 from scalify_hlo.analysis.integer_intervals import EXACT, Interval, converted, representable
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import constant_behind, number_behind
 from scalify_hlo.module.traits import SUMS, Trait, names
 from scalify_hlo.types import tensor_info
@@ -246,6 +247,8 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
         entering = enters_unchanged(value)  # JAX hoists arithmetic of constants out of a loop
         return unknown if entering is None else interval(entering, steps - 1)
     owner = value.owner.operation
+    if owner.name == "stablehlo.reduce" and not whole:
+        return _of_sum(owner, steps)
     if not len(owner.operands) or len(owner.regions):
         return unknown
     name = owner.name.removeprefix("stablehlo.")
@@ -259,6 +262,10 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
     found = _RANGES.get(name, _ANY)
     if name == "multiply" and owner.operands[0] == owner.operands[1]:
         return _meet(_POSITIVE, _even(interval(owner.operands[0], steps - 1)))
+    if name == "select":
+        chosen = [operand for operand in list(owner.operands)[1:] if not _is_nan(operand)]
+        bounds = [interval(operand, steps - 1) for operand in chosen] or [unknown]
+        return min(low for low, _ in bounds), max(high for _, high in bounds)
     operands = [interval(operand, steps - 1) for operand in owner.operands]
     if name in _UNARY:
         return _meet(found, _UNARY[name](*operands))
@@ -267,9 +274,24 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
     return _meet(found, _TERNARY[name](*operands)) if name in _TERNARY else found
 
 
+# sum(x) >= 0 of x >= 0
+def _of_sum(op: ir.Operation, steps: int) -> Interval:
+    """Of the sum of numbers of one sign, however many there are; of other reductions nothing is known."""
+    if len(op.results) != 1 or body_kind(op) != "add":
+        return _ANY
+    low, high = zip(*(interval(operand, steps - 1) for operand in op.operands), strict=True)
+    return (0.0 if min(low) >= 0 else -math.inf), (0.0 if max(high) <= 0 else math.inf)
+
+
 def _interval_of_constant(value: ir.Value) -> Interval | None:
     number = number_behind(value)
     return None if number is None or math.isnan(number) else (float(number), float(number))
+
+
+# jnp.var divides by max(n - ddof, 0) and puts NaN where that is 0
+def _is_nan(value: ir.Value) -> bool:
+    number = number_behind([*before_moves(value)][-1])
+    return number is not None and math.isnan(number)
 
 
 def _meet(a: Interval, b: Interval) -> Interval:
@@ -335,5 +357,4 @@ _BINARY: dict[str, Callable[[Interval, Interval], Interval]] = {
 }
 _TERNARY: dict[str, Callable[[Interval, Interval, Interval], Interval]] = {
     "clamp": lambda low, x, high: (min(max(low[0], x[0]), high[0]), min(max(low[1], x[1]), high[1])),
-    "select": lambda _, a, b: (min(a[0], b[0]), max(a[1], b[1])),
 }

@@ -192,10 +192,12 @@ class _Finder:
             seen.add(current)
             op = current.owner.operation
             direction = self.names.direction(op)
-            if direction is Direction.BACKWARD or len(op.regions) > 1 or len(seen) > _MOST_VALUES:
+            if direction is Direction.BACKWARD or len(seen) > _MOST_VALUES:
                 return False
             if direction is Direction.FORWARD:
                 found = True
+            elif len(op.regions) > 1:
+                return False
             else:
                 pending += op.operands
         return found

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from scalify_hlo import ScaledArray, scalify
 from scalify_hlo.analysis.intervals import guarded_divisor, interval
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution.inputs import Split, recombine
@@ -61,7 +62,9 @@ def test_what_is_next_to_the_bound_fits(function, exponent: int) -> None:
     (lambda x: lax.pow(x, jnp.full_like(x, 4)), 0.0, np.inf), (lambda x: x - jnp.tanh(x[::-1]), -np.inf, np.inf),
     (lambda x: lax.clamp(1.0, x, 2.0) - lax.clamp(-3.0, x, 1.0), 0.0, 5.0),
     (lambda x: jnp.abs(lax.clamp(-3.0, x, 1.0)), 0.0, 3.0), (lambda x: jnp.abs(lax.clamp(-3.0, x, -1.0)), 1.0, 3.0),
-    (lambda x: jnp.sqrt(lax.clamp(4.0, x, 9.0)), 2.0, 3.0),
+    (lambda x: jnp.sqrt(lax.clamp(4.0, x, 9.0)), 2.0, 3.0), (lambda x: 1 + jnp.sum(x * x), 1.0, np.inf),
+    (lambda x: jnp.max(x * x), -np.inf, np.inf), (lambda x: jnp.sum(-jnp.abs(x)) - 2, -np.inf, -2.0),
+    (lambda x: lax.select(x > 1e9, jnp.full_like(x, jnp.nan), jnp.abs(x)), 0.0, np.inf), (jnp.sum, -np.inf, np.inf),
 ])  # fmt: skip
 def test_intervals(function, low: float, high: float) -> None:
     """As narrow as constants allow, and no element of values of any size is outside."""
@@ -109,3 +112,31 @@ def test_a_guard_and_what_vanishes_with_the_divisor_move_no_scale(function) -> N
     rewritten = Rewritten.of(program(function, "f16[4]"))
     (got,) = rewritten.run([Split(np.asarray([1.0, -2.0, 0.5, 1.5], np.float16), np.float32(16.0))])
     assert got.scale in (2.0, 1.0, 0.0625)
+
+
+# x / sqrt(v + e) is x * (1 / sqrt(v + e)) to XLA
+@pytest.mark.parametrize("function", [
+    lambda x: (x - x.mean(1, keepdims=True)) / jnp.sqrt(x.var(1, keepdims=True) + 1e-5),
+    lambda x: x / jnp.sqrt(jnp.mean(x * x, 1, keepdims=True) + 1e-6),
+    lambda x: x * lax.rsqrt(jnp.mean(x * x, 1, keepdims=True) + 1e-6),
+])  # fmt: skip
+@pytest.mark.parametrize("exponent", [0, 6, 8, 10])
+def test_a_row_of_zeros_is_normalised_to_zeros(function, exponent: int) -> None:
+    """Beside rows of 2^8 the inverse of what its root is in f16 was infinite, and 0 * inf NaN."""
+    data = np.asarray([[1, -0.5, 0.7, 0.2], [0, 0, 0, 0], [0.01, -0.01, 0.02, 0]], np.float16)
+    given = ScaledArray(jnp.asarray(data), jnp.float32(2.0**exponent))
+    got = np.asarray(scalify(function)(given).to_array(np.float32))
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.jit(function)(data.astype(np.float64) * 2.0**exponent))
+    np.testing.assert_allclose(got, expected, rtol=2e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize("guard", [1e-5, 1e-4])
+@pytest.mark.parametrize("exponent", [0, 2])
+def test_an_inverse_root_of_a_guard_is_above_that_of_the_least_normal_number(guard: float, exponent: int) -> None:
+    """Its operand was raised as far as a divisor has to be: 1 / sqrt(2^-15) for 1 / sqrt(1e-5)."""
+    rewritten = Rewritten.of(program(lambda x: lax.rsqrt(x * x + guard), "f16[4]"))
+    data = np.asarray([0.0, 1e-3, 0.5, 1.0], np.float16)
+    (got,) = rewritten.run([Split(data, np.float32(2.0**exponent))])
+    expected = 1 / np.sqrt((data.astype(np.float64) * 2.0**exponent) ** 2 + guard)
+    np.testing.assert_allclose(recombine(got.data, got.scale).astype(np.float64), expected, rtol=0.03)
