@@ -71,8 +71,8 @@ def nonzero(r: OpRewrite, y: ScaledValue, dividend: ir.Value | None = None, degr
 def may_leave_range(r: OpRewrite, y: ScaledValue) -> bool:
     """Whether 1 / y is infinite in y's narrow type for data that it can have.
 
-    XLA forms it: x / broadcast(v) becomes x * broadcast(1 / v) (xla/hlo/transforms/simplifiers/algebraic_simplifier.cc),
-    which is 0 * inf of a row of zeros whose divisor is sqrt(0 + eps) / s.
+    XLA forms it: x / broadcast(v) becomes x * broadcast(1 / v) (algebraic_simplifier.cc), 0 * inf of a row of zeros
+    whose divisor is sqrt(0 + eps) / s.
     """
     known = r.rewriter.bounded_divisors.get(r.value())
     if known is None or y.indifferent or not y.info.is_narrow:

@@ -229,9 +229,8 @@ def take_root(r: OpRewrite, degree: int, sign: int) -> None:
         least = max(SMALLEST_EXPONENT, rest.least // degree - 1) if rest.positive else SMALLEST_EXPONENT
         found = emit.cache_scale(key, rounded, positive=rest.positive, least=least, trials=trials)
         emit.note_root(found, degree)
-    if sign < 0 and r.rewriter.bounded_divisors:
-        if bounded_root(r, root * found, degree, moments):
-            return None
+    if sign < 0 and r.rewriter.bounded_divisors and bounded_root(r, root * found, degree, moments):
+        return None
     if r.info(0).is_narrow:
         data = emit.rescale(x.data, rest / found**degree)
         if sign < 0 and r.rewriter.bounded_divisors:
