@@ -44,10 +44,12 @@ class Known:
 
     far_bounds: whether a value that enters it is a far bound, as far as that was asked.
     held: whose scale an iteration multiplies, or that are state, and which are held at one therefore.
+    differing: whose scale differs between devices after an iteration, though it is the same on all before the loop.
     """
 
     far_bounds: dict[int, bool] = dataclasses.field(default_factory=dict[int, bool])
     held: set[int] = dataclasses.field(default_factory=set[int])
+    differing: set[int] = dataclasses.field(default_factory=set[int])
 
 
 class CarriedScales:

@@ -11,7 +11,9 @@ import dataclasses
 from scalify_hlo import budget
 from scalify_hlo.analysis.accumulation import is_accumulated, iterations
 from scalify_hlo.bindings import ir
+from scalify_hlo.emit.common_scales import is_same_everywhere
 from scalify_hlo.emit.growth import sources
+from scalify_hlo.engine.devices import same_on_every_device
 from scalify_hlo.module.carried_scales import mark_carried
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled_key, wide_element
@@ -36,6 +38,10 @@ def while_(r: OpRewrite) -> None:
         loop = _Loop(r, state, known)
         following = loop.rewrite()
         starts: dict[int, Carried] = {}
+        if following == state and (differing := loop.differing()):
+            known.differing |= differing
+            loop.discard()
+            continue
         while following == state and not starts and looked < 2:
             starts = loop.settling() if looked else loop.starts()  # at what state starts, what is made of it settles
             looked += 1
@@ -57,6 +63,7 @@ class _Loop(CarriedScales):
     def __init__(self, r: OpRewrite, state: list[Carried], known: Known):
         super().__init__(r, state, known)
         self.attempt = r.rewriter.attempt()
+        self.everywhere: dict[int, list[ir.Value]] = {}
         self.entry = [self._entry(i, assumed) for i, assumed in enumerate(state)]
         self.op, self.scales = self._build()
 
@@ -107,6 +114,9 @@ class _Loop(CarriedScales):
             if assumed.kind == "carried" and entry is not None:
                 initial[i] = emit.broadcast_to(emit.scale_value(entry.scale), assumed.shape)
                 trials[i] = entry.scale.trials
+                several = r.rewriter.functions.several_devices
+                if several and i not in self.known.differing and is_same_everywhere(r.rewriter, entry.scale):
+                    self.everywhere[i] = []
         types = [value.type for value in [*operands, *initial.values()]]
         attributes = dict(r.op.attributes.items())
         copy = r.op.clone(ip=ir.InsertionPoint(r.op))
@@ -123,6 +133,8 @@ class _Loop(CarriedScales):
             arguments = list(block.arguments)
             for i, value in initial.items():
                 argument = block.add_argument(value.type, r.op.location)
+                if i in self.everywhere:
+                    self.everywhere[i].append(argument)
                 symbol = emit.as_scale(argument, depth=emit.scope.depth + 1, trials=trials[i])
                 if target == new.regions[1]:
                     scales[i] = symbol
@@ -140,6 +152,8 @@ class _Loop(CarriedScales):
     def rewrite(self) -> list[Carried]:
         """Rewrite both regions; returns what the body says of the carried values."""
         rewriter, op = self.r.rewriter, self.op
+        same = {argument for arguments in self.everywhere.values() for argument in arguments}
+        rewriter.functions.everywhere.update(same)
         rewriter.in_block(op.regions[0].blocks[0], op, _nothing)
         following: list[Carried] = []
 
@@ -157,7 +171,17 @@ class _Loop(CarriedScales):
                 self._close(terminator, values)
 
         rewriter.in_block(op.regions[1].blocks[0], op, read)
+        rewriter.functions.everywhere.difference_update(same)
         return following
+
+    def differing(self) -> set[int]:
+        """The carried scales that are not the same on all devices after all, where the body was rewritten as if."""
+        known = self.r.rewriter.functions.everywhere
+        return {
+            i
+            for i, arguments in self.everywhere.items()
+            if not all(same_on_every_device(argument, known) for argument in arguments)
+        }
 
     def _next(self, index: int, returned: ScaledValue | None, value: ir.Value) -> Carried:
         """The assumption about a carried value after one more look at the body."""

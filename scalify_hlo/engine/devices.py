@@ -41,14 +41,17 @@ def _same(value: ir.Value, assumed: set[ir.Value]) -> bool:
     if op.name == "stablehlo.while":
         index = next(i for i, result in enumerate(op.results) if result == value)
         return _carried(op, index, assumed)
+    if op.name in ("stablehlo.case", "stablehlo.if"):
+        returned = [terminator(region.blocks[0]).operands[ir.OpResult(value).result_number] for region in op.regions]
+        return all(_same(each, assumed) for each in (op.operands[0], *returned))
     if op.name == "stablehlo.all_reduce":
         whole = groups_around(op)
         return whole is not None and covers(op, whole)
-    return op.name == "func.call" and _returned_everywhere(op, ir.OpResult(value).result_number)
+    return op.name == "func.call" and _returned_everywhere(op, ir.OpResult(value).result_number, assumed)
 
 
-def _returned_everywhere(call: ir.Operation, index: int) -> bool:
-    """Whether the called function says of a result that it is the same on all devices."""
+def _returned_everywhere(call: ir.Operation, index: int, assumed: set[ir.Value]) -> bool:
+    """Whether a result of a called function is the same on all devices: as it says, or as its operations tell."""
     root = call
     while (above := parent(root)) is not None:
         root = above
@@ -56,7 +59,11 @@ def _returned_everywhere(call: ir.Operation, index: int) -> bool:
     for op in root.regions[0].blocks[0].operations:
         function = op.operation
         if function.name == "func.func" and symbol_name(function) == name:
-            return _has(function, "res_attrs", index, EVERYWHERE)
+            if _has(function, "res_attrs", index, EVERYWHERE):
+                return True
+            block = function.regions[0].blocks[0]
+            equal = {a for a, x in zip(block.arguments, call.operands, strict=True) if _same(x, set(assumed))}
+            return _same(terminator(block).operands[index], equal | assumed)
     return False
 
 

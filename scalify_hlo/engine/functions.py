@@ -12,6 +12,7 @@ from scalify_hlo.engine.rewriter import Rewriter
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.function_types import is_private, replace_terminator, retype
 from scalify_hlo.module.identity import symbol_name
+from scalify_hlo.module.manual import GROUPS
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.signatures import (
@@ -51,7 +52,7 @@ class FunctionTable:
                 self.by_name[symbol_name(op)] = op.operation
         self._specialised: dict[tuple[str, Signature], Specialised] = {}
         self._markers: dict[str, bool] = {}
-        self.several_devices = any(
+        self.several_devices = GROUPS in module.operation.attributes or any(
             name in module.operation.attributes and ir.IntegerAttr(module.operation.attributes[name]).value > 1
             for name in ("mhlo.num_partitions", "mhlo.num_replicas")
         )

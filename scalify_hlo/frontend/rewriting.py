@@ -209,9 +209,12 @@ def _module_of(
         ctx, "main", jaxpr, module_context=context, public=True, effects=effects, arg_names=interface.names
     )
     devices = per_device(ctx)
-    module.operation.attributes["mhlo.num_replicas"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
-    if devices is not None:
-        module.operation.attributes[GROUPS] = devices
+    attributes, number = module.operation.attributes, ir.IntegerType.get_signless(32)
+    attributes["mhlo.num_replicas"] = ir.IntegerAttr.get(number, 1)
+    if devices is None:
+        attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(number, devices_of(ctx))
+    else:
+        attributes[GROUPS] = devices
     set_scaled(module, interface, shapes, everywhere)
     return module
 
