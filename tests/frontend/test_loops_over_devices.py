@@ -69,7 +69,7 @@ SAME = {
     def f(w, t, x):
         gradient = lax.pmean(jax.grad(lambda w: jnp.mean(jnp.tanh(x @ w) ** 2))(w), "i")
         return lax.cond(t[0] % 2 == 0, lambda: w - 0.1 * gradient, lambda: w)
-    compare(f, (A, np.zeros(1, np.int32), A), (P(), P(), P("i")), P(), inside=1)  # a device does not know that t is equal everywhere
+    compare(f, (A, np.zeros(1, np.int32), A), (P(), P(), P("i")), P(), inside=1)  # inside nobody knows that t is
     """,
 }
 
