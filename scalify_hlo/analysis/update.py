@@ -173,12 +173,13 @@ class _Finder:
         )
 
     def _is_gradient(self, value: ir.Value) -> bool:
-        """Whether a backward pass gives a value or what it is a sum or a part of, as of a gradient for each example."""
+        """Whether a backward pass gives a value or what it is a sum or a part of, as of each example or device."""
         op: ir.Operation | None = value.owner.operation
         for _ in range(_FEW_MOVES):
             if op is None or not self._is_outside(op):
                 break
-            op = defining_op(op.operands[0]) if op.name == "stablehlo.reduce" or op.name in _MOVES else None
+            handed_on = op.name == "stablehlo.reduce" or op.name in _MOVES or op.name in _BETWEEN_DEVICES
+            op = defining_op(op.operands[0]) if handed_on and len(op.operands) else None
         return op is not None and self._is_backward(op)
 
     # m <- 0.99 m + 0.01 mean(x), of which mean(x) varies by little; p <- p + 0.01 v + 10^-4 |tanh(z)|

@@ -34,3 +34,22 @@ def test_a_step_gathers_no_weights(precision: str):
     np.testing.assert_allclose(np.asarray(value), expected, rtol=0.1 if "fp8" in {precision!r} else 5e-3)
     assert new["a"].data.sharding.spec == P(None, "i")
     """)
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("precision", ["fp16-state", "fp8"])
+def test_state_is_stored_alike_inside_and_outside_of_shard_map(precision: str, check: bool):
+    """A mean over devices of a gradient is one: its parameters were taken for statistics, and stayed f32."""
+    run(f"""
+    def step(w, x):
+        local = jax.lax.pcast(w, ("i",), to="varying") if {check} else w
+        gradient = jax.grad(lambda w: jnp.mean((jnp.tanh(x @ w) - 0.1) ** 2))(local)
+        return w - 0.1 * jax.lax.pmean(gradient, "i")
+    w, x = sc.as_scaled_array((W, X))
+    scaled = sc.scalify(step, precision={precision!r})
+    pair = sc.ScaledArray(P("i"), P())
+    inside = jax.jit(jax.shard_map(scaled, mesh=mesh, in_specs=(P(), pair), out_specs=P(), check_vma={check}))
+    outside = jax.shard_map(step, mesh=mesh, in_specs=(P(), P("i")), out_specs=P(), check_vma={check})
+    outside = sc.scalify(outside, precision={precision!r})
+    assert inside(w, x).dtype == outside(w, x).dtype == np.float16
+    """)
