@@ -124,7 +124,7 @@ def asarray(tree: Any, dtype: Any = None) -> Any:
     """Every ScaledArray of a tree multiplied out, every other array leaf as an array; converted to `dtype` if given.
 
     Random keys and what is neither an array nor a number are what they were, and so are the integers and booleans in a
-    container where `dtype` is a type of floats: the counters of a training state. The product is formed in at least f32
+    container where `dtype` is a type of floats: the counters of a training state. Complex numbers in it stay complex. The product is formed in at least f32
     before it is converted, see `ScaledArray.to_array`.
     """
     is_state = not jax.tree_util.all_leaves([tree], is_leaf=is_scaled)
@@ -142,4 +142,6 @@ def _as_array(value: Any, dtype: Any, floats: bool) -> Any:
             return value
         value = np.asarray(value)
     kept = dtype is None or jnp.issubdtype(value.dtype, jax.dtypes.extended)
+    if floats and jnp.issubdtype(value.dtype, np.complexfloating) and not jnp.issubdtype(dtype, np.complexfloating):
+        dtype = jnp.promote_types(dtype, np.complex64)
     return value if kept or (floats and not jnp.issubdtype(value.dtype, np.inexact)) else value.astype(dtype)

@@ -85,6 +85,8 @@ class Recorder:
         kept: list[tuple[str, bool, bool]] = []
         tensors: list[Any] = []
         for path, leaf in jax.tree_util.tree_leaves_with_path(values, is_leaf=_is_scaled):
+            if not _has_type(leaf):
+                continue
             dtype = leaf.dtype if _is_scaled(leaf) else jnp.result_type(leaf)
             if jnp.issubdtype(dtype, jnp.floating):
                 name = jax.tree_util.keystr(path, simple=True, separator="/")
@@ -142,6 +144,11 @@ class Recorder:
 
 def _is_scaled(leaf: Any) -> bool:
     return isinstance(leaf, ScaledArray)
+
+
+def _has_type(leaf: Any) -> bool:
+    """Whether a leaf is an array or a number: an equinox model has functions among its leaves."""
+    return hasattr(leaf, "dtype") or isinstance(leaf, (int, float, complex))
 
 
 def _csv_lines(rows: Any) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from scalify_hlo.frontend.rewriting import Interface, shapes_of_scales
 from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, is_scaled
 from scalify_hlo.frontend.shardings import ShardedFunction
+from scalify_hlo.frontend.shared import shared
 from scalify_hlo.frontend.state_pairs import as_it_was
 from scalify_hlo.frontend.static_leaves import has_static, unwrapped, wrapped
 from scalify_hlo.frontend.traced import Traced, data_of, trace
@@ -33,6 +35,7 @@ from scalify_hlo.frontend.updated_objects import ArgumentsUpdatedError, returnin
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, parse_precision
 from scalify_hlo.precision import PrecisionPolicy
+from scalify_hlo.rules.registry import generation
 
 
 def scalify(
@@ -173,6 +176,22 @@ class ScalifiedFunction(functools.partial[Any]):
     def __repr__(self) -> str:
         return f"<scalified {_name(self._fun)}>"
 
+    def __copy__(self) -> Self:
+        return self  # as functions are: a copy of a trainer has the same step
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce__(self) -> Any:
+        """By name where it has replaced the function, else by the function."""
+        found: Any = sys.modules.get(getattr(self._fun, "__module__", ""))
+        qualified: str = getattr(self._fun, "__qualname__", "")
+        for name in qualified.split("."):
+            found = getattr(found, name, None)
+        if found is self:
+            return qualified
+        return ScalifiedFunction, (self._fun, self._options, self._jit_arguments, self._precision)
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -237,14 +256,21 @@ class ScalifiedFunction(functools.partial[Any]):
 _INLINED: Any = getattr(jax, "Inline").JAX_EARLY if hasattr(jax, "Inline") else True  # noqa: B009 - not in older ones
 
 
-def _jit(
-    fun: Callable[..., Any], options: ScalifyOptions, jit_arguments: dict[str, Any], precision: PrecisionPolicy | None
-) -> Any:
+def _scalified(
+    fun: Callable[..., Any], options: ScalifyOptions, precision: PrecisionPolicy | None
+) -> Callable[..., Any]:
     @functools.wraps(fun)
     def scalified(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = unwrapped((args, kwargs))
         return _apply(fun, options, precision, args, kwargs)
 
+    return scalified
+
+
+def _jit(
+    fun: Callable[..., Any], options: ScalifyOptions, jit_arguments: dict[str, Any], precision: PrecisionPolicy | None
+) -> Any:
+    scalified = shared(fun, (options, precision, generation()), lambda: _scalified(fun, options, precision))
     others = dict(jit_arguments)
     shardings = others.pop("in_shardings", None), others.pop("out_shardings", None)
     if shardings == (None, None):

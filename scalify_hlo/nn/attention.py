@@ -34,7 +34,8 @@ def dot_product_attention(
     logits = jnp.einsum("...tnh,...snh->...nts", query, key, preferred_element_type=jnp.float32) * scale
     if is_causal:
         rows, columns = logits.shape[-2:]
-        causal = jnp.arange(rows)[:, None] >= jnp.arange(columns)
+        causal = jnp.arange(rows)[:, None] >= jnp.arange(columns)[None]
+        causal = jnp.expand_dims(causal, tuple(range(logits.ndim - 2)))
         mask = causal if mask is None else mask & causal
     weights = softmax(logits, where=mask).astype(value.dtype)
     return jnp.einsum("...nts,...snh->...tnh", weights, value)

@@ -50,8 +50,8 @@ def linear(x: Any, weight: Any, bias: Any = None, *, formats: Formats = FULL) ->
     """
     if weight.ndim != 2 or x.shape[-1] != weight.shape[0]:
         raise ValueError(f"linear: input {x.shape} and weight {weight.shape} do not match: [..., K] and [K, N]")
-    y = _matmul(x, weight, formats)
-    return y if bias is None else y + bias
+    y: Any = _matmul(x, weight, formats)
+    return y if bias is None else y + jnp.expand_dims(bias, tuple(range(y.ndim - 1)))
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2,))

@@ -85,8 +85,9 @@ def selective_scan(u: Any, delta: Any, a: Any, b: Any, c: Any, d: Any = None) ->
     u, delta: [..., T, D] inputs and positive step sizes; a: [D, N], negative; b, c: [..., T, N]; d: [D] or None.
     Returns y: [..., T, D] in the type of u.
     """
-    gates = jnp.exp(delta[..., None] * a)
+    leading = tuple(range(u.ndim - 1))
+    gates = jnp.exp(delta[..., None] * jnp.expand_dims(a, leading))
     inputs = (delta * u)[..., None] * b[..., None, :]
     states = linear_recurrence(gates.astype(inputs.dtype), inputs, axis=inputs.ndim - 3)
     y = jnp.einsum("...tdn,...tn->...td", states, c)
-    return (y if d is None else y + d * u).astype(u.dtype)
+    return (y if d is None else y + jnp.expand_dims(d, leading) * u).astype(u.dtype)

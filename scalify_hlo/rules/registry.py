@@ -124,6 +124,10 @@ class DuplicateRuleError(Exception):
     """Two rules for one operation; names both."""
 
 
+# The operations that rules from outside of this package were registered for, one after the other.
+_foreign: list[str] = []
+
+
 def rule(
     *ops: str,
     family: Family,
@@ -146,6 +150,7 @@ def rule(
     def register(function: RuleFunction) -> RuleFunction:
         if is_foreign(function):
             check_operations(names)
+            _foreign.extend(names)
         apply = checked(function, results=family != "predicate")
         for name in names:
             new = Rule(name, family, law, scale, exact, note, shaped, apply, mixes, legalised)
@@ -155,6 +160,11 @@ def rule(
         return function
 
     return register
+
+
+def generation() -> int:
+    """A number that grows with every rule that a plugin or a program registers: what was rewritten before is old."""
+    return len(_foreign)
 
 
 # Custom calls, by the name of their target.

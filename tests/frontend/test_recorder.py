@@ -109,3 +109,11 @@ def test_event_file(tmp_path: pathlib.Path):
     assert records[1][9:12] == b"\x10\xac\x02"  # step 300
     assert records[1][12:] == b"\x2a\x0d\x0a\x0b\x0a\x04loss\x15" + struct.pack("<f", 0.5)
     assert scalars_record(0.0, -1, {})[12 + 9 :][:11] == b"\x10" + b"\xff" * 9 + b"\x01"
+
+
+def test_what_is_no_array_among_the_leaves_is_left_out(tmp_path) -> None:
+    """The functions in an equinox model were asked for their types."""
+    with sc.health.Recorder(tmp_path, every=1) as recorder:
+        recorder.record(0, model={"w": np.ones(3, np.float32), "activation": np.tanh, "name": "mlp"}, loss=0.5)
+    assert set(recorder.curves()["value"]) == {"loss"}
+    assert set(recorder.curves()["log2_rms"]) == {"model/w"}
