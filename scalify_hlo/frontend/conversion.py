@@ -124,8 +124,8 @@ def asarray(tree: Any, dtype: Any = None) -> Any:
     """Every ScaledArray of a tree multiplied out, every other array leaf as an array; converted to `dtype` if given.
 
     Random keys and what is neither an array nor a number are what they were, and so are the integers and booleans in a
-    container where `dtype` is a type of floats: the counters of a training state. Complex numbers in it stay complex. The product is formed in at least f32
-    before it is converted, see `ScaledArray.to_array`.
+    container where `dtype` is a type of floats: the counters of a training state. Complex numbers in it stay complex.
+    The product is formed in at least f32 before it is converted, see `ScaledArray.to_array`.
     """
     is_state = not jax.tree_util.all_leaves([tree], is_leaf=is_scaled)
     to_float = dtype is not None and jnp.issubdtype(dtype, np.inexact)

@@ -11,7 +11,7 @@ _NAME = "__scalified__"
 
 
 def shared(fun: Callable[..., Any], key: Hashable, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-    """What `make` made of a function for an equal key before, or makes now; always now of what is no Python function."""
+    """What `make` made of a function for an equal key before, or makes now; always now of no Python function."""
     if not isinstance(fun, types.FunctionType):
         return make()
     # `functools.wraps` copies what a function knows to the one around it.
