@@ -54,7 +54,8 @@ def main(
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.serving.comparison import compare, loss_table  # imports jax: not for --help
-    from scalify_hlo.serving.tensors import Batches, input_files, platform_index, read_tensors, with_sizes_of
+    from scalify_hlo.serving.packing import read_packed
+    from scalify_hlo.serving.tensors import Batches, input_files, platform_index, with_sizes_of
 
     files = input_files(inputs)
     original, served = (
@@ -62,7 +63,7 @@ def main(
         for path in (original_path, served_path)
     )
     batches = Batches(entry_signature(original).arguments, weights, files, platform_index(original))
-    data = read_tensors(packed) if packed else None
+    data = read_packed(served, packed) if packed else None
     compared = Stages("scalify-compare").run(
         f"running {len(batches)} batches",
         lambda: compare(original, served, list(batches), scores or None, packed=data),

@@ -17,8 +17,8 @@ from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.guard import guarded_tensors
 from scalify_hlo.passes.pipeline import Pipeline
 from scalify_hlo.passes.precision_pipeline import Precision, precision_pipeline
-from scalify_hlo.serving.packing import block_dimensions, own_arguments
-from scalify_hlo.serving.tensors import match, read_tensors
+from scalify_hlo.serving.packing import block_dimensions, own_arguments, read_packed
+from scalify_hlo.serving.tensors import match
 
 
 def pin_exported(
@@ -67,13 +67,13 @@ def packed_arguments(exported: Exported, path: str) -> tuple[Any, ...]:
 
     path: what `scalify-pack` wrote, or any file of arrays by the names of the arguments. Leaves that it has no array
     for (the inputs) are None; those that the module does not use are zeros. Raises ScalifyError for a file that cannot
-    be read and for arrays that fit no argument.
+    be read, for arrays that fit no argument, and for a file that was packed for other scales or another layout.
     """
     with make_context() as context:
         module = module_of(exported, context)
         specs = entry_signature(module, symbolic=True).arguments
+        tensors = read_packed(module, path)
     specs = specs[len(specs) - len(exported.module_kept_var_idx) :]  # behind the index of the platform, and tokens
-    tensors = read_tensors(path)
     untyped: Any = exported
     leaves: list[Any] = [None] * untyped.in_tree.num_leaves
     for i in set(range(len(leaves))) - set(exported.module_kept_var_idx):

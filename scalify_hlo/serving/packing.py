@@ -20,12 +20,14 @@ from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.pin_scales import PINNED
 from scalify_hlo.serving.compensation import Readings, nearest, rounded
 from scalify_hlo.serving.half_bytes import stored_bytes
-from scalify_hlo.serving.tensors import PACKED, SCALE_PREFIX, match
+from scalify_hlo.serving.tensors import PACKED, SCALE_PREFIX, match, read_with_metadata
 from scalify_hlo.types import is_scale_shape
 
 _finfo: Any = ml_dtypes.finfo
 # And `transposed.<name>` says that the array is the transpose of the weight.
 TRANSPOSED_PREFIX = "transposed."
+_TAKES = "the module takes it"
+_PACK = "pack the weights for this module (scalify-pack)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,12 +168,7 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
         if text is None:
             values[name] = data
             continue
-        try:
-            scale = np.asarray(_parsed(text), np.float32)
-        except (ValueError, TypeError, OverflowError, RecursionError):
-            scale = np.float32(np.nan)
-        if not np.isfinite(scale).all():  # null is NaN to NumPy
-            raise ScalifyError(f"the scale of '{name}' in the file's metadata is no number: {text[:40]}")
+        scale = _number(name, text)
         data = _of_blocks(name, data, tensors.get(name + SUFFIX))
         value = (data.T if TRANSPOSED_PREFIX + name in metadata else data).astype(np.float32)
         if not is_scale_shape(scale.shape, value.shape):
@@ -179,6 +176,37 @@ def unpack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> dict[st
             raise ScalifyError(f"{what}, which is not one for data of {list(value.shape)}")
         values[name] = value * scale
     return values
+
+
+def read_packed(module: ir.Module, path: str) -> dict[str, Array]:
+    """The arrays of a file that was packed for `module`, or was not packed at all, by name.
+
+    Raises ScalifyError for a file that cannot be read, and where it says of an array that it has another scale than the
+    module takes it at, or lies otherwise: weights were trained on, calibrated and packed, and an older module kept.
+    """
+    tensors, metadata = read_with_metadata(path)
+    arguments, attributes = entry_signature(module, symbolic=True).arguments, _argument_attributes(module)
+    problems: list[Diagnostic] = []
+    for i, scale in pinned_arguments(module).items():
+        name = arguments[i].name
+        if SCALE_PREFIX + name not in metadata:
+            continue
+        own = np.asarray(_number(name, metadata[SCALE_PREFIX + name]))
+        if own.shape != np.shape(scale) or not np.array_equal(own, np.asarray(scale, np.float32)):
+            what = f"array '{name}' is packed at the scale {_brief(own)}, {_TAKES} at {_brief(scale)}; {_PACK}"
+            problems.append(Diagnostic(what, path))
+        turned = TRANSPOSED_PREFIX + name in metadata
+        if turned != (TRANSPOSED in attributes[i]):
+            lies = "transposed, {} as it is" if turned else "as it is, {} transposed"
+            problems.append(Diagnostic(f"array '{name}' is packed {lies.format(_TAKES)}; {_PACK}", path))
+    if problems:
+        raise ScalifyError(problems)
+    return tensors
+
+
+def _brief(scale: Array) -> str:
+    first = f"{float(np.ravel(scale)[0]):.6g}"
+    return f"{first}, ... of the shape {list(np.shape(scale))}" if np.ndim(scale) else first
 
 
 def _of_blocks(name: str, data: Array, scales: Array | None) -> Array:
@@ -209,6 +237,17 @@ def _scale(attribute: ir.Attribute) -> Array:
     if isinstance(attribute, ir.DenseElementsAttr):
         return np.asarray(attribute)
     return np.asarray(ir.FloatAttr(attribute).value, np.float32)
+
+
+def _number(name: str, text: str) -> Array:
+    """The scale of an array as its file's metadata says it, f32. Raises ScalifyError where that is no number."""
+    try:
+        scale = np.asarray(_parsed(text), np.float32)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        scale = np.asarray(np.nan, np.float32)
+    if not np.isfinite(scale).all():  # null is NaN to NumPy
+        raise ScalifyError(f"the scale of '{name}' in the file's metadata is no number: {text[:40]}")
+    return scale
 
 
 def _parsed(text: str) -> Sequence[float] | float:

@@ -1,5 +1,6 @@
 """From an exported model to a served FP8 module: calibrate, pin, pack, compare."""
 
+import dataclasses
 import json
 import pathlib
 import re
@@ -293,6 +294,34 @@ def test_packed_weights_take_their_places_in_the_arguments(folder: pathlib.Path,
     assert np.linalg.norm(got - want) < 0.15 * np.linalg.norm(want)
     with pytest.raises(ScalifyError, match=r"is float32.* the argument a .*: pack it"):
         packed_arguments(pinned, str(folder / "weights.npz"))
+
+
+def test_weights_that_were_packed_for_another_module_are_refused(folder: pathlib.Path, served: pathlib.Path) -> None:
+    """Trained on, calibrated and packed again, or transposed: square matrices have the same shape, and were taken."""
+    module = ir.Module.parse(served.read_text(), context=make_context())
+    values = weights()
+    packed = packed_weights(module, values)
+    name = "params['q']"
+    own = np.asarray(packed.scales[name])
+    for changed, message in (
+        (
+            dataclasses.replace(packed, scales=packed.scales | {name: own * 4}),
+            r"'q'\]' is packed at the scale .* takes it at",
+        ),
+        (
+            dataclasses.replace(packed, transposed=frozenset([name])),
+            "is packed transposed, the module takes it as it is",
+        ),
+    ):
+        path = str(folder / "other.npz")
+        pathlib.Path(path).write_bytes(tensor_bytes(changed.tensors, changed.metadata, path))
+        exported = jax.export.export(jax.jit(model))(values, *batch().values())
+        pinned = pin_exported(exported, str(folder / "scales.json"), precision="fp8")
+        with pytest.raises(ScalifyError, match=message + ".*scalify-pack"):
+            packed_arguments(pinned, path)
+        given = ("--inputs", folder / "batches", "--weights", folder / "weights.npz", "--packed", path)
+        done = CliRunner().invoke(compare.main, [str(x) for x in (folder / "model.mlir", served, *given)])
+        assert done.exit_code == 1 and "scalify-pack" in done.output
 
 
 def test_statistics_of_parts_are_those_of_the_whole() -> None:
