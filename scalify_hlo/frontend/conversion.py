@@ -17,6 +17,7 @@ from scalify_hlo.frontend.integrations import tell_loaded_libraries
 from scalify_hlo.frontend.powers_of_two import Pow2RoundMode, clip_scale, pow2_decompose, pow2_round
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
 from scalify_hlo.frontend.statistics import Statistic, magnitude
+from scalify_hlo.frontend.tied_variables import map_leaves
 
 _E8M0 = np.dtype(jnp.float8_e8m0fnu)
 # Numbers from here on are as good as infinite, and their squares are: a mask of scores, not a tensor's size.
@@ -49,7 +50,7 @@ def as_scaled_array(
     elif scale is not None:
         scale = clip_scale(pow2_round(jnp.asarray(scale, SCALE_DTYPE)))
     convert = functools.partial(_leaf, scale=scale, statistic=statistic, scale_dtype=np.dtype(scale_dtype))
-    return jax.tree.map(convert, tree, is_leaf=is_scaled)
+    return map_leaves(convert, tree, is_scaled)
 
 
 def _leaf(value: Any, scale: Any, statistic: Statistic, scale_dtype: np.dtype[Any]) -> Any:
@@ -130,7 +131,7 @@ def asarray(tree: Any, dtype: Any = None) -> Any:
     is_state = not jax.tree_util.all_leaves([tree], is_leaf=is_scaled)
     to_float = dtype is not None and jnp.issubdtype(dtype, np.inexact)
     convert = functools.partial(_as_array, dtype=dtype, floats=is_state and to_float)
-    return jax.tree.map(convert, tree, is_leaf=is_scaled)
+    return map_leaves(convert, tree, is_scaled)
 
 
 def _as_array(value: Any, dtype: Any, floats: bool) -> Any:
@@ -142,6 +143,11 @@ def _as_array(value: Any, dtype: Any, floats: bool) -> Any:
             return value
         value = np.asarray(value)
     kept = dtype is None or jnp.issubdtype(value.dtype, jax.dtypes.extended)
-    if floats and jnp.issubdtype(value.dtype, np.complexfloating) and not jnp.issubdtype(dtype, np.complexfloating):
+    if (
+        dtype is not None
+        and floats
+        and jnp.issubdtype(value.dtype, np.complexfloating)
+        and not jnp.issubdtype(dtype, np.complexfloating)
+    ):
         dtype = jnp.promote_types(dtype, np.complex64)
     return value if kept or (floats and not jnp.issubdtype(value.dtype, np.inexact)) else value.astype(dtype)

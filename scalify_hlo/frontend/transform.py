@@ -29,6 +29,7 @@ from scalify_hlo.frontend.shardings import ShardedFunction
 from scalify_hlo.frontend.shared import shared
 from scalify_hlo.frontend.state_pairs import as_it_was
 from scalify_hlo.frontend.static_leaves import has_static, unwrapped, wrapped
+from scalify_hlo.frontend.tied_variables import NNX, has_ties, packed, taking_tied, unpacked
 from scalify_hlo.frontend.traced import Traced, data_of, trace
 from scalify_hlo.frontend.tracing import is_tracing_scalified
 from scalify_hlo.frontend.updated_objects import ArgumentsUpdatedError, returning_objects, write_back
@@ -125,11 +126,16 @@ class ScalifiedFunction(functools.partial[Any]):
             return _jit(fun, options, jit_arguments, precision)
 
         default = compiled(options or ScalifyOptions())
+        modules = sys.modules
         static_leaves = False  # whether a call has had some
         updates = False  # whether a call has updated objects among its arguments
 
         def call(*args: Any, **kwargs: Any) -> Any:
             nonlocal static_leaves, updates
+            if NNX in modules and has_ties((args, kwargs)):
+                results, objects = self._of_tied_objects(*packed(args), **packed(kwargs))
+                write_back((args, kwargs), objects)
+                return unpacked(results)
             function = default if active_config() is None else self.jitted
             try:
                 if not (static_leaves or updates):
@@ -173,6 +179,11 @@ class ScalifiedFunction(functools.partial[Any]):
         """The same for a function that updates objects among its arguments: it returns them too."""
         return ScalifiedFunction(returning_objects(self._fun), self._options, self._jit_arguments, self._precision)
 
+    @functools.cached_property
+    def _of_tied_objects(self) -> ScalifiedFunction:
+        """The same for objects with variables at two places, taken apart: it returns those of its arguments too."""
+        return ScalifiedFunction(taking_tied(self._fun), self._options, self._jit_arguments, self._precision)
+
     def __repr__(self) -> str:
         return f"<scalified {_name(self._fun)}>"
 
@@ -197,14 +208,16 @@ class ScalifiedFunction(functools.partial[Any]):
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """The lowered program, a `jax.stages.Lowered`; `.as_text()` is the rewritten StableHLO module."""
-        return self._with_objects(lambda each, a, k: each._jitted().lower(*a, **k), *wrapped((args, kwargs)))
+        return self._with_objects(lambda each, a, k: each._jitted().lower(*wrapped(a), **wrapped(k)), args, kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> Any:
         """The traced program, a `jax.stages.Traced`."""
-        return self._with_objects(lambda each, a, k: each._jitted().trace(*a, **k), *wrapped((args, kwargs)))
+        return self._with_objects(lambda each, a, k: each._jitted().trace(*wrapped(a), **wrapped(k)), args, kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and types of the results, with ScaledArray leaves where they are scaled."""
+        if NNX in sys.modules and has_ties((args, kwargs)):
+            return unpacked(self._of_tied_objects.eval_shape(*packed(args), **packed(kwargs))[0])
         given = wrapped((args, kwargs))
         try:
             return unwrapped(self._jitted().eval_shape(*given[0], **given[1]))
@@ -221,7 +234,8 @@ class ScalifiedFunction(functools.partial[Any]):
         """
         precision = self._precision
         if precision is not None:
-            args, kwargs = self._with_objects(lambda each, a, k: _stored(each._fun, precision, a, k), args, kwargs)
+            found = self._with_objects(lambda each, a, k: _stored(each._fun, precision, a, k), args, kwargs)
+            args, kwargs = unpacked(found) if NNX in sys.modules else found
         return (args, kwargs) if kwargs else args
 
     def prepared(self, *args: Any, **kwargs: Any) -> Call:
@@ -232,6 +246,8 @@ class ScalifiedFunction(functools.partial[Any]):
 
     def _with_objects(self, of: Callable[[ScalifiedFunction, Any, Any], Any], args: Any, kwargs: Any) -> Any:
         """Something of this function, or where it updates objects among its arguments, of that which returns them."""
+        if NNX in sys.modules and has_ties((args, kwargs)):
+            return of(self._of_tied_objects, packed(args), packed(kwargs))
         try:
             return of(self, args, kwargs)
         except ArgumentsUpdatedError:

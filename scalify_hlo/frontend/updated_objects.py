@@ -19,6 +19,7 @@ import jax
 
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.scaled_array import is_scaled
+from scalify_hlo.frontend.tied_variables import NNX, Tied, nnx_objects
 
 
 class ArgumentsUpdatedError(Exception):
@@ -30,7 +31,7 @@ def check_unchanged(arguments: Any, given: list[Any], results: Any) -> None:
 
     given: the leaves of the arguments before the function was called.
     """
-    if not _objects(arguments) or _objects(results):
+    if not nnx_objects(arguments) or nnx_objects(results):
         return
     now = jax.tree.leaves(arguments, is_leaf=is_scaled)
     if len(now) != len(given) or any(a is not b for a, b in zip(now, given, strict=True)):
@@ -43,7 +44,7 @@ def returning_objects(fun: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fun)
     def with_objects(*args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
         results = fun(*args, **kwargs)
-        return results, _objects((args, kwargs))
+        return results, nnx_objects((args, kwargs))
 
     return with_objects
 
@@ -53,8 +54,8 @@ def write_back(arguments: Any, updated: list[Any]) -> None:
 
     Raises ScalifyError where two of them share a variable, of which there are two different values then.
     """
-    nnx: Any = sys.modules["flax.nnx"]
-    objects = _objects(arguments)
+    nnx: Any = sys.modules[NNX]
+    objects = nnx_objects(arguments)
     seen: set[int] = set()
     for each in objects:
         own = {id(variable) for _, variable in nnx.iter_graph(each) if isinstance(variable, nnx.Variable)}
@@ -62,13 +63,4 @@ def write_back(arguments: Any, updated: list[Any]) -> None:
             raise ScalifyError("two nnx objects among the arguments share a variable: give one object that holds both")
         seen |= own
     for each, new in zip(objects, updated, strict=True):
-        nnx.update(each, nnx.state(new))
-
-
-def _objects(tree: Any) -> list[Any]:
-    """The nnx objects (modules, optimisers, metrics, random keys) in a tree, not those inside of others."""
-    nnx: Any = sys.modules.get("flax.nnx")
-    kind = getattr(nnx, "Pytree", None)
-    if kind is None:
-        return []
-    return [x for x in jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, kind)) if isinstance(x, kind)]
+        nnx.update(each, new.state() if isinstance(new, Tied) else nnx.state(new))
