@@ -80,13 +80,12 @@ def may_leave_range(r: OpRewrite, y: ScaledValue) -> bool:
     return math.log2(abs(known.bound)) - y.scale.most < -y.info.max_exponent
 
 
-# (s x) / (t y) = (s / t) (x / y)
-def quotient_in_f32(r: OpRewrite, x: ScaledValue, y: ScaledValue, moments: Moments) -> None:
-    """Declare a quotient that is formed in f32, where the inverse of the divisor has room."""
+def quotient_in_f32(r: OpRewrite, x: ScaledValue, y: ScaledValue) -> ir.Value:
+    """x / y of data, formed in f32, where the inverse of y has room, in the place of the operation."""
     dividend, divisor = r.emit.convert(x.data, "f32"), r.emit.convert(y.data, "f32")
     quotient = r.emit.op("divide", divisor.type, dividend, divisor)
     r.erase()
-    r.result(x.scale / y.scale, moments, data=r.emit.convert(quotient, r.result_info().element))
+    return r.emit.convert(quotient, r.result_info().element)
 
 
 # log Y, Y >= c > 0: data that have become 0 would make it infinite

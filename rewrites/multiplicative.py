@@ -108,19 +108,19 @@ def _keeps_constant(r: OpRewrite, x: ScaledValue, number: float, power: int = 1)
     return abs(size) <= slack and abs(x.moments.log2 + size) <= slack
 
 
-def scaled_result(r: OpRewrite, scale: Scale, moments: Moments) -> None:
-    """Declare a product or quotient.
+def scaled_result(r: OpRewrite, scale: Scale, moments: Moments, data: ir.Value | None = None) -> None:
+    """Declare a product or quotient: the operation's own result, or `data`, which takes its place.
 
     A product of many scales is made one value, so that what follows does not multiply them again.
     """
     rest = r.emit.unfloored(scale)
     if rest is not ONE:
         with r.after():
-            data = r.emit.rescale(r.value(), rest)
+            data = r.emit.rescale(data or r.value(), rest)
         return r.settled(scale / rest, moments, data=data)
     if len(scale.factors) > budget.MOST_FACTORS:
         scale = r.emit.single(Scale(0, scale.factors)).shifted(scale.exponent)
-    return r.settled(scale, moments)
+    return r.settled(scale, moments, data=data)
 
 
 def with_headroom(r: OpRewrite, x: ScaledValue) -> ScaledValue:
@@ -194,9 +194,8 @@ def divide(r: OpRewrite) -> None:
     r.set_operand(1, y.data)
     if x.indifferent or y.indifferent:
         return r.result(y.scale if x.indifferent else x.scale, moments, indifferent=True)
-    if may_leave_range(r, y):
-        return quotient_in_f32(r, x, y, moments)
-    return scaled_result(r, scale, moments)
+    data = quotient_in_f32(r, x, y) if may_leave_range(r, y) else None
+    return scaled_result(r, scale, moments, data)
 
 
 def take_root(r: OpRewrite, degree: int, sign: int) -> None:

@@ -70,7 +70,9 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
         bound = _next_to_zero(divisor)
         if math.isinf(bound) or not bound or constant_behind(divisor) is not None:
             continue
-        formed = None if op.name == "stablehlo.log" else _expression(divisor, _STEPS)
+        # What is divided by a mean of squares mostly is in it, and vanishes with it.
+        apart = op.name != "stablehlo.log" and _next_to_zero(divisor, sums=False) == bound
+        formed = _expression(divisor, _STEPS) if apart else None
         if formed is not None and abs(bound) < budget.GUARD ** (2 if _is_square(formed) else 1):
             formed = None  # a guard against zeros: nothing comes near it
         if formed is not None and index == 1 and _vanishes_with(op.operands[0], formed):
@@ -167,8 +169,8 @@ def _added(value: ir.Value, steps: int = _STEPS) -> float:
     return next((number[0] for number in constants if number is not None and number[0] > 0), 0.0)
 
 
-def _next_to_zero(value: ir.Value) -> float:
-    low, high = interval(value)
+def _next_to_zero(value: ir.Value, sums: bool = True) -> float:
+    low, high = interval(value, sums=sums)
     return low if low > 0 else high if high < 0 else 0.0
 
 
@@ -233,8 +235,8 @@ def _exponent(op: ir.Operation) -> float:
     return low if low == high and math.isfinite(low) else 0.0
 
 
-def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
-    """The least and the largest number that an element can be, as far as constants tell."""
+def interval(value: ir.Value, steps: int = _STEPS, sums: bool = True) -> Interval:
+    """The least and the largest number that an element can be, as far as constants tell. sums: and sums of squares."""
     constant = _interval_of_constant(value)
     if constant is not None:
         return constant
@@ -245,33 +247,31 @@ def interval(value: ir.Value, steps: int = _STEPS) -> Interval:
         return unknown
     if isinstance(value.owner, ir.Block):
         entering = enters_unchanged(value)  # JAX hoists arithmetic of constants out of a loop
-        return unknown if entering is None else interval(entering, steps - 1)
+        return unknown if entering is None else interval(entering, steps - 1, sums)
     owner = value.owner.operation
-    if owner.name == "stablehlo.reduce" and not whole:
+    if sums and owner.name == "stablehlo.reduce" and not whole:
         return _of_sum(owner, steps)
     if not len(owner.operands) or len(owner.regions):
         return unknown
     name = owner.name.removeprefix("stablehlo.")
     if name == "convert" and whole:
         source = owner.operands[0]
-        return converted(tensor_info(source.type), interval(source, steps - 1), info.element, whole)
+        return converted(tensor_info(source.type), interval(source, steps - 1, sums), info.element, whole)
     if whole and name not in EXACT and owner.name not in MOVES:
         return unknown
     if owner.name in MOVES:
-        return interval(owner.operands[0], steps - 1) if len(owner.results) == 1 else unknown
+        return interval(owner.operands[0], steps - 1, sums) if len(owner.results) == 1 else unknown
     found = _RANGES.get(name, _ANY)
     if name == "multiply" and owner.operands[0] == owner.operands[1]:
-        return _meet(_POSITIVE, _even(interval(owner.operands[0], steps - 1)))
+        return _meet(_POSITIVE, _even(interval(owner.operands[0], steps - 1, sums)))
     if name == "select":
         chosen = [operand for operand in list(owner.operands)[1:] if not _is_nan(operand)]
-        bounds = [interval(operand, steps - 1) for operand in chosen] or [unknown]
+        bounds = [interval(operand, steps - 1, sums) for operand in chosen] or [unknown]
         return min(low for low, _ in bounds), max(high for _, high in bounds)
-    operands = [interval(operand, steps - 1) for operand in owner.operands]
-    if name in _UNARY:
-        return _meet(found, _UNARY[name](*operands))
-    if name in _BINARY:
-        return _meet(found, _BINARY[name](*operands))
-    return _meet(found, _TERNARY[name](*operands)) if name in _TERNARY else found
+    law = _LAWS.get(name)
+    return (
+        found if law is None else _meet(found, law(*[interval(operand, steps - 1, sums) for operand in owner.operands]))
+    )
 
 
 # sum(x) >= 0 of x >= 0
@@ -358,3 +358,5 @@ _BINARY: dict[str, Callable[[Interval, Interval], Interval]] = {
 _TERNARY: dict[str, Callable[[Interval, Interval, Interval], Interval]] = {
     "clamp": lambda low, x, high: (min(max(low[0], x[0]), high[0]), min(max(low[1], x[1]), high[1])),
 }
+# By name, of the intervals of the operands.
+_LAWS: dict[str, Callable[..., Interval]] = {**_UNARY, **_BINARY, **_TERNARY}

@@ -95,17 +95,19 @@ class _Widening:
             op.erase()
 
     def _reduce(self, op: ir.Operation) -> None:
-        """A sum in the narrow type itself, of products or combined with other statistics: summed in f32 instead."""
+        """A sum in the narrow type itself, where it is combined with other statistics: summed in f32 instead."""
         info = tensor_info(op.results[0].type)
-        if len(op.results) != 1 or not _is_narrow(info) or body_kind(op) != "add":
+        if (
+            len(op.results) != 1
+            or not _is_narrow(info)
+            or body_kind(op) != "add"
+            or not self._meets_wide(op.results[0])
+        ):
             return
         terms, initial = op.operands
         product = None if only_reader(terms) is None else defining_op(terms)
-        multiplies = product is not None and product.name == "stablehlo.multiply"
-        if not multiplies and not self._meets_wide(op.results[0]):
-            return
         with ir.InsertionPoint(op), op.location:
-            if product is not None and multiplies:
+            if product is not None and product.name == "stablehlo.multiply":
                 operands = [self._twin(product), _convert_to(initial, "f32")]
             else:
                 operands = [_convert_to(terms, "f32"), _convert_to(initial, "f32")]

@@ -89,7 +89,9 @@ def looped(entry: str, step: str, bound: str) -> str:
     ("%i = stablehlo.partition_id : tensor<ui32>\n%d = stablehlo.convert %i : (tensor<ui32>) -> tensor<f32>\n"
      "%v = stablehlo.add %r, %d : tensor<f32>", False),
     ("%v = func.call @f(%r) : (tensor<f32>) -> tensor<f32>", True),
-    ("%v = func.call @g(%r) : (tensor<f32>) -> tensor<f32>", False),
+    ("%v = func.call @g(%r) : (tensor<f32>) -> tensor<f32>", True),
+    ("%i = stablehlo.partition_id : tensor<ui32>\n%d = stablehlo.convert %i : (tensor<ui32>) -> tensor<f32>\n"
+     "%v = func.call @g(%d) : (tensor<f32>) -> tensor<f32>", False),
     (reduced("[[0, 1, 2, 3]]", "tensor<1x4xi64>"), True),
     (reduced("[[0, 1], [2, 3]]", "tensor<2x2xi64>"), False),
     (looped("%r", "%r", "%r"), True), (looped("%d", "%r", "%r"), False), (looped("%r", "%d", "%r"), False),
