@@ -269,9 +269,9 @@ def interval(value: ir.Value, steps: int = _STEPS, sums: bool = True) -> Interva
         bounds = [interval(operand, steps - 1, sums) for operand in chosen] or [unknown]
         return min(low for low, _ in bounds), max(high for _, high in bounds)
     law = _LAWS.get(name)
-    return (
-        found if law is None else _meet(found, law(*[interval(operand, steps - 1, sums) for operand in owner.operands]))
-    )
+    if law is None:
+        return found
+    return _meet(found, law(*[interval(operand, steps - 1, sums) for operand in owner.operands]))
 
 
 # sum(x) >= 0 of x >= 0

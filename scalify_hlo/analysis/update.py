@@ -43,6 +43,7 @@ _MOVES = names(Trait.MOVES | Trait.ASSEMBLES, without=Trait.COLLECTIVE)
 _MOST_VALUES = 64  # behind one that is of a forward pass
 _FEW_MOVES = 8  # of a function, a region, shapes
 _BETWEEN_DEVICES = names(Trait.COLLECTIVE)
+_PARTS = _MOVES | _BETWEEN_DEVICES | {"stablehlo.reduce"}  # what a result is a part or a sum of, whoever holds it
 _PRODUCTS = names(Trait.CONTRACTS)
 
 
@@ -178,8 +179,7 @@ class _Finder:
         for _ in range(_FEW_MOVES):
             if op is None or not self._is_outside(op):
                 break
-            handed_on = op.name == "stablehlo.reduce" or op.name in _MOVES or op.name in _BETWEEN_DEVICES
-            op = defining_op(op.operands[0]) if handed_on and len(op.operands) else None
+            op = defining_op(op.operands[0]) if op.name in _PARTS and len(op.operands) else None
         return op is not None and self._is_backward(op)
 
     # m <- 0.99 m + 0.01 mean(x), of which mean(x) varies by little; p <- p + 0.01 v + 10^-4 |tanh(z)|

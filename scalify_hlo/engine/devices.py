@@ -61,9 +61,11 @@ def _returned_everywhere(call: ir.Operation, index: int, assumed: set[ir.Value])
         if function.name == "func.func" and symbol_name(function) == name:
             if _has(function, "res_attrs", index, EVERYWHERE):
                 return True
+            if not all(_same(operand, assumed) for operand in call.operands):
+                return False
             block = function.regions[0].blocks[0]
-            equal = {a for a, x in zip(block.arguments, call.operands, strict=True) if _same(x, set(assumed))}
-            return _same(terminator(block).operands[index], equal | assumed)
+            assumed.update(block.arguments)
+            return _same(terminator(block).operands[index], assumed)
     return False
 
 

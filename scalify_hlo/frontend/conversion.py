@@ -142,12 +142,10 @@ def _as_array(value: Any, dtype: Any, floats: bool) -> Any:
         if not isinstance(value, (int, float, complex, np.generic)):
             return value
         value = np.asarray(value)
-    kept = dtype is None or jnp.issubdtype(value.dtype, jax.dtypes.extended)
-    if (
-        dtype is not None
-        and floats
-        and jnp.issubdtype(value.dtype, np.complexfloating)
-        and not jnp.issubdtype(dtype, np.complexfloating)
-    ):
+    if dtype is None or jnp.issubdtype(value.dtype, jax.dtypes.extended):
+        return value
+    if floats and not jnp.issubdtype(value.dtype, np.inexact):
+        return value
+    if floats and jnp.issubdtype(value.dtype, np.complexfloating):
         dtype = jnp.promote_types(dtype, np.complex64)
-    return value if kept or (floats and not jnp.issubdtype(value.dtype, np.inexact)) else value.astype(dtype)
+    return value.astype(dtype)

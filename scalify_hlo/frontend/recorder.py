@@ -19,6 +19,7 @@ import numpy as np
 
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.scaled_array import ScaledArray
+from scalify_hlo.frontend.static_leaves import is_static
 from scalify_hlo.io.files import write_output
 from scalify_hlo.reports.curves import Curve, page
 from scalify_hlo.reports.event_file import first_record, scalars_record
@@ -85,7 +86,7 @@ class Recorder:
         kept: list[tuple[str, bool, bool]] = []
         tensors: list[Any] = []
         for path, leaf in jax.tree_util.tree_leaves_with_path(values, is_leaf=_is_scaled):
-            if not _has_type(leaf):
+            if is_static(leaf):
                 continue
             dtype = leaf.dtype if _is_scaled(leaf) else jnp.result_type(leaf)
             if jnp.issubdtype(dtype, jnp.floating):
@@ -144,11 +145,6 @@ class Recorder:
 
 def _is_scaled(leaf: Any) -> bool:
     return isinstance(leaf, ScaledArray)
-
-
-def _has_type(leaf: Any) -> bool:
-    """Whether a leaf is an array or a number: an equinox model has functions among its leaves."""
-    return hasattr(leaf, "dtype") or isinstance(leaf, (int, float, complex))
 
 
 def _csv_lines(rows: Any) -> bytes:

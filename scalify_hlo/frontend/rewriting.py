@@ -134,7 +134,7 @@ def sum_parts(module: Any, interface: Interface, shardings: Sequence[Any]) -> No
             for own, sharding in zip(attributes, known, strict=True)
         ]
     )  # fmt: skip
-    _run_last(module, interface.precision, products=False)  # the module does not say that it is partitioned
+    _run_last(module, interface.precision, products=False)  # per-device code does not say that it is partitioned
     if given is None:
         del main.attributes["arg_attrs"]
     else:

@@ -23,7 +23,10 @@ NNX = "flax.nnx"
 
 def nnx_objects(tree: Any) -> list[Any]:
     """The nnx objects (modules, optimisers, metrics, random keys) in a tree, not those inside of others."""
-    return [x for x in jax.tree.leaves(tree, is_leaf=_is_object) if _is_object(x)]
+    kind = getattr(sys.modules.get(NNX), "Pytree", None)
+    if kind is None:
+        return []
+    return [x for x in jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, kind)) if isinstance(x, kind)]
 
 
 def has_ties(tree: Any) -> bool:
@@ -71,7 +74,8 @@ jax.tree_util.register_pytree_with_keys(Tied, _flatten, Tied)
 
 def packed(tree: Any) -> Any:
     """A tree with the objects that have ties taken apart."""
-    return jax.tree.map(lambda x: Tied.of(x) if _is_tied(x) else x, tree, is_leaf=_is_object)
+    tied = {id(x) for x in nnx_objects(tree) if _is_tied(x)}
+    return jax.tree.map(lambda x: Tied.of(x) if id(x) in tied else x, tree, is_leaf=lambda x: id(x) in tied)
 
 
 def unpacked(tree: Any) -> Any:
@@ -81,7 +85,7 @@ def unpacked(tree: Any) -> Any:
 
 def map_leaves(convert: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool]) -> Any:
     """`jax.tree.map` under which variables that are tied stay so."""
-    if NNX in sys.modules and has_ties(tree):
+    if has_ties(tree):
         return unpacked(jax.tree.map(convert, packed(tree), is_leaf=is_leaf))
     return jax.tree.map(convert, tree, is_leaf=is_leaf)
 
@@ -98,15 +102,8 @@ def taking_tied(fun: Callable[..., Any]) -> Callable[..., Any]:
     return with_tied
 
 
-def _is_object(x: Any) -> bool:
-    kind = getattr(sys.modules.get(NNX), "Pytree", None)
-    return kind is not None and isinstance(x, kind)
-
-
-def _is_tied(x: Any) -> bool:
-    if not _is_object(x):
-        return False
+def _is_tied(value: Any) -> bool:
     nnx: Any = sys.modules[NNX]
-    variables = jax.tree.leaves(x, is_leaf=lambda each: isinstance(each, nnx.Variable))
+    variables = jax.tree.leaves(value, is_leaf=lambda each: isinstance(each, nnx.Variable))
     places = [id(each) for each in variables if isinstance(each, nnx.Variable)]
     return len(set(places)) < len(places)

@@ -216,7 +216,7 @@ class ScalifiedFunction(functools.partial[Any]):
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and types of the results, with ScaledArray leaves where they are scaled."""
-        if NNX in sys.modules and has_ties((args, kwargs)):
+        if has_ties((args, kwargs)):
             return unpacked(self._of_tied_objects.eval_shape(*packed(args), **packed(kwargs))[0])
         given = wrapped((args, kwargs))
         try:
@@ -234,8 +234,9 @@ class ScalifiedFunction(functools.partial[Any]):
         """
         precision = self._precision
         if precision is not None:
-            found = self._with_objects(lambda each, a, k: _stored(each._fun, precision, a, k), args, kwargs)
-            args, kwargs = unpacked(found) if NNX in sys.modules else found
+            args, kwargs = unpacked(
+                self._with_objects(lambda each, a, k: _stored(each._fun, precision, a, k), args, kwargs)
+            )
         return (args, kwargs) if kwargs else args
 
     def prepared(self, *args: Any, **kwargs: Any) -> Call:
@@ -246,7 +247,7 @@ class ScalifiedFunction(functools.partial[Any]):
 
     def _with_objects(self, of: Callable[[ScalifiedFunction, Any, Any], Any], args: Any, kwargs: Any) -> Any:
         """Something of this function, or where it updates objects among its arguments, of that which returns them."""
-        if NNX in sys.modules and has_ties((args, kwargs)):
+        if has_ties((args, kwargs)):
             return of(self._of_tied_objects, packed(args), packed(kwargs))
         try:
             return of(self, args, kwargs)

@@ -119,3 +119,18 @@ def test_what_enters_with_a_dimension_that_is_cut() -> None:
 def test_an_argument_of_a_function(head: str, function: str, same: bool) -> None:
     body = '"test.told"(%v) : (tensor<f32>) -> ()\n    return'
     assert known(f"{head} {{\n  func.func {function} {{\n    {body}\n  }}\n}}") == same
+
+
+def test_calls_behind_calls_are_asked_once() -> None:
+    """Each of two operands of a call is a result of the call before: asked apart, they are 2^60 questions."""
+    pair = "(tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)"
+    layers = [f"%h{i + 1}, %c{i + 1} = func.call @layer(%h{i}, %c{i}) : {pair}" for i in range(60)]
+    function = """func.func private @layer(%h: tensor<f32>, %c: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    %n = stablehlo.add %h, %c : tensor<f32>
+    return %c, %n : tensor<f32>, tensor<f32>
+  }"""
+    differs = "%i = stablehlo.partition_id : tensor<ui32>\n%d = stablehlo.convert %i : (tensor<ui32>) -> tensor<f32>\n"
+    for first, same in (("%r", True), ("%d", False)):
+        begun = "\n".join(["%h0 = stablehlo.negate %r : tensor<f32>", f"%c0 = stablehlo.negate {first} : tensor<f32>"])
+        body = "\n".join([differs + begun, *layers, "%v = stablehlo.add %h60, %c60 : tensor<f32>"])
+        assert known(in_region(body, functions=function)) == same
