@@ -63,7 +63,11 @@ class ArrayMethods:
         return self.item()
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and np.ndim(self.data) == 0 else object.__format__(self, spec)
+        # The number that the array it stands for shows in an f-string; repr and str show data and scale.
+        is_number = np.ndim(self.data) == 0 and (spec or isinstance(self.data, (jax.Array, np.ndarray, np.generic)))
+        if not is_number or isinstance(self.data, jax.core.Tracer):
+            return object.__format__(self, spec)
+        return format(self.item(), spec)
 
     def block_until_ready(self) -> Any:
         """The array itself, when it has been computed."""

@@ -14,14 +14,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from scalify_hlo.frontend.integrations import tell_loaded_libraries
-from scalify_hlo.frontend.powers_of_two import Pow2RoundMode, clip_scale, pow2_decompose, pow2_round
+from scalify_hlo.frontend.powers_of_two import clip_scale, pow2_round
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
-from scalify_hlo.frontend.statistics import Statistic, magnitude
+from scalify_hlo.frontend.splitting import divide_exactly, is_float_array, is_float_type, split
+from scalify_hlo.frontend.statistics import Statistic
 from scalify_hlo.frontend.tied_variables import map_leaves
-
-_E8M0 = np.dtype(jnp.float8_e8m0fnu)
-# Numbers from here on are as good as infinite, and their squares are: a mask of scores, not a tensor's size.
-_STANDS_FOR_INFINITY = 2.0**126
 
 
 def as_scaled_array(
@@ -58,67 +55,22 @@ def _leaf(value: Any, scale: Any, statistic: Statistic, scale_dtype: np.dtype[An
         value = np.float32(value)
     if isinstance(value, np.generic):
         value = np.asarray(value)
+    if isinstance(value, jax.ShapeDtypeStruct) and is_float_type(value.dtype):
+        return ScaledArray(value, _shape_of_scale(value, scale, scale_dtype))
     if not is_float_array(value):
         return value
     if scale is None:
-        if isinstance(value, np.ndarray):
-            return ScaledArray(*_split(value, statistic, scale_dtype))
-        return ScaledArray(*_split_on_device(value, statistic, scale_dtype))
+        return split(value, statistic, scale_dtype)
     check_scale_shape(value.shape, scale.shape)
     return ScaledArray(divide_exactly(value, scale), scale.astype(scale_dtype))
 
 
-def _has_stand_ins(value: Any) -> bool:
-    """Whether a type has the range of f32, whose largest numbers stand for infinity in masks of scores."""
-    return _STANDS_FOR_INFINITY < float(jnp.finfo(value.dtype).max) < 4 * _STANDS_FOR_INFINITY
-
-
-def is_float_array(value: Any) -> bool:
-    """Whether a leaf is an array, numpy or JAX, of a floating-point type."""
-    return (
-        isinstance(value, (jax.Array, np.ndarray))
-        and jnp.issubdtype(value.dtype, jnp.floating)
-        and value.dtype != _E8M0
-    )
-
-
-def divide_exactly(value: Any, scale: Any) -> Any:
-    """value / scale in the type of `value`, formed in at least f32 so that the scale keeps its range."""
-    wide = np.float64 if value.dtype == np.float64 else np.float32
-    return (value.astype(wide) / scale.astype(wide)).astype(value.dtype)
-
-
-def _split(value: Any, statistic: Statistic, scale_dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """(data, scale) with the scale taken from the elements."""
-    xp = np if isinstance(value, np.ndarray) else jnp
-    if value.ndim == 0:
-        scale, _ = pow2_decompose(value.astype(SCALE_DTYPE), SCALE_DTYPE)
-        finite = xp.isfinite(value)
-    else:
-        norm = _norm(value, statistic)
-        scale = clip_scale(pow2_round(norm, Pow2RoundMode.DOWN))
-        finite = xp.isfinite(norm)
-    if value.size:
-        scale = xp.where(finite, scale, SCALE_DTYPE.type(1))
-    scale = xp.asarray(scale, SCALE_DTYPE)
-    return divide_exactly(value, scale), scale.astype(scale_dtype)
-
-
-def _norm(value: Any, statistic: Statistic) -> Any:
-    """The magnitude of elements that do not stand for infinity; at least 1 beside some that do, which stay finite."""
-    if not _has_stand_ins(value):
-        return magnitude(value, statistic)
-    if isinstance(value, np.ndarray):
-        norm = magnitude(value, statistic)
-        if float(norm) * value.size < _STANDS_FOR_INFINITY:  # no element is as large
-            return norm
-    xp = np if isinstance(value, np.ndarray) else jnp
-    stand_in = abs(value) >= value.dtype.type(_STANDS_FOR_INFINITY)
-    norm = magnitude(xp.where(stand_in & xp.isfinite(value), value.dtype.type(0), value), statistic)
-    return xp.where(xp.any(stand_in), xp.maximum(norm, norm.dtype.type(1)), norm)
-
-
-_split_on_device = jax.jit(_split, static_argnums=(1, 2))
+def _shape_of_scale(value: jax.ShapeDtypeStruct, scale: Any, scale_dtype: np.dtype[Any]) -> jax.ShapeDtypeStruct:
+    """What a scale of an array of this shape is: on all devices that have a part of the array."""
+    sharding: Any = value.sharding
+    if isinstance(sharding, jax.sharding.NamedSharding):
+        sharding = jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
+    return jax.ShapeDtypeStruct(np.shape(scale) if scale is not None else (), scale_dtype, sharding=sharding)
 
 
 def asarray(tree: Any, dtype: Any = None) -> Any:

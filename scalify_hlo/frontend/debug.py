@@ -11,9 +11,9 @@ from typing import Any
 
 import jax
 
-from scalify_hlo.frontend.conversion import is_float_array
 from scalify_hlo.frontend.primitives import get_data_and_scale
 from scalify_hlo.frontend.scaled_array import ScaledArray, is_scaled
+from scalify_hlo.frontend.splitting import is_float_array
 from scalify_hlo.frontend.tracing import is_tracing_scalified
 
 

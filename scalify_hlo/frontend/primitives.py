@@ -20,9 +20,9 @@ from jax.custom_batching import custom_vmap
 from numpy.typing import DTypeLike
 
 from scalify_hlo.frontend.composite import composite
-from scalify_hlo.frontend.conversion import divide_exactly, is_float_array
 from scalify_hlo.frontend.powers_of_two import SMALLEST_SCALE, clip_scale
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape
+from scalify_hlo.frontend.splitting import divide_exactly, is_float_array
 
 
 def set_scaling(x: Any, scale: Any) -> Any:

@@ -18,11 +18,11 @@ import jax
 import jax.core
 import jax.numpy as jnp
 
-from scalify_hlo.frontend.conversion import is_float_array
 from scalify_hlo.frontend.one_way import map_on_backward
 from scalify_hlo.frontend.powers_of_two import Pow2RoundMode, clip_scale, pow2_round
 from scalify_hlo.frontend.primitives import get_data_and_scale, set_scaling
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, is_scaled
+from scalify_hlo.frontend.splitting import is_float_array
 from scalify_hlo.frontend.statistics import Statistic, magnitude
 from scalify_hlo.frontend.tracing import is_tracing_scalified
 

@@ -10,12 +10,16 @@ function has it as part of its arguments' structure: another one, another compil
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from typing import Any
 
 import jax
 import numpy as np
 
 from scalify_hlo.frontend.scaled_array import is_scaled
+
+# A function that is compiled for this many texts is compiled for each batch's file name.
+_FEW = 4
 
 # What `jax.jit` traces; whatever converts itself to an array or to an abstract one besides.
 _TRACED = (jax.Array, np.ndarray, np.generic, bool, int, float, complex, jax.ShapeDtypeStruct)
@@ -70,3 +74,30 @@ def unwrapped(tree: Any) -> Any:
 
 def _is_wrapped(x: Any) -> bool:
     return isinstance(x, StaticLeaf)
+
+
+class Compilations:
+    """Warns of a function that is compiled again and again for texts among its arguments: `jax.jit` refuses them."""
+
+    def __init__(self, name: str):
+        """name: of the function."""
+        self._name = name
+        self._texts: dict[str, set[str]] = {}
+
+    def note(self, args: Any, kwargs: Any) -> None:
+        """Look at the arguments of a call."""
+        for path, leaf in jax.tree_util.tree_leaves_with_path((args, kwargs), is_leaf=is_scaled):
+            if not isinstance(leaf, (str, bytes)):
+                continue
+            known = self._texts.setdefault(jax.tree_util.keystr(path[1:]), set())
+            if len(known) < _FEW:
+                known.add(repr(leaf))
+                if len(known) == _FEW:
+                    self._warn(jax.tree_util.keystr(path[1:]), leaf)
+
+    def _warn(self, place: str, leaf: Any) -> None:
+        warnings.warn(
+            f"scalify({self._name}) was compiled for {_FEW} different texts at {place} of its arguments, the last of them "
+            f"{leaf!r}: texts are part of the program. Leave out of the arguments what changes from call to call.",
+            stacklevel=4,
+        )

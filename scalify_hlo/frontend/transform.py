@@ -20,15 +20,16 @@ from scalify_hlo.bindings import is_per_device
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.call import call_scalified
 from scalify_hlo.frontend.config import active_config
-from scalify_hlo.frontend.conversion import as_scaled_array, is_float_array
+from scalify_hlo.frontend.conversion import as_scaled_array
 from scalify_hlo.frontend.dependence import is_float, scaled_results, sets_scaling
 from scalify_hlo.frontend.rewriting import Interface, shapes_of_scales
 from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, is_scaled
 from scalify_hlo.frontend.shardings import ShardedFunction
 from scalify_hlo.frontend.shared import shared
+from scalify_hlo.frontend.splitting import is_float_array
 from scalify_hlo.frontend.state_pairs import as_it_was
-from scalify_hlo.frontend.static_leaves import has_static, unwrapped, wrapped
+from scalify_hlo.frontend.static_leaves import Compilations, has_static, unwrapped, wrapped
 from scalify_hlo.frontend.tied_variables import NNX, has_ties, packed, taking_tied, unpacked
 from scalify_hlo.frontend.traced import Traced, data_of, trace
 from scalify_hlo.frontend.tracing import is_tracing_scalified
@@ -129,6 +130,7 @@ class ScalifiedFunction(functools.partial[Any]):
         modules = sys.modules
         static_leaves = False  # whether a call has had some
         updates = False  # whether a call has updated objects among its arguments
+        compilations = Compilations(_name(fun))
 
         def call(*args: Any, **kwargs: Any) -> Any:
             nonlocal static_leaves, updates
@@ -148,6 +150,7 @@ class ScalifiedFunction(functools.partial[Any]):
                 static_leaves = True
             if updates:
                 return updating(args, kwargs)
+            compilations.note(args, kwargs)
             args, kwargs = wrapped((args, kwargs))
             try:
                 return unwrapped(function(*args, **kwargs))
@@ -230,7 +233,8 @@ class ScalifiedFunction(functools.partial[Any]):
         Returns a tuple of the positional arguments; where there are keyword arguments, (tuple, dictionary of these).
 
         The function takes state in f32 too, and returns it in the types of the precision. Called with what this
-        returns, it is compiled once instead of once more for the first step, and can be a body of `lax.scan`.
+        returns, it is compiled once instead of once more for the first step, and can be a body of `lax.scan`. Of
+        `jax.ShapeDtypeStruct`s it returns such: what a checkpoint is restored into.
         """
         precision = self._precision
         if precision is not None:
@@ -403,7 +407,7 @@ def _stored(fun: Callable[..., Any], precision: PrecisionPolicy, args: Any, kwar
     types = dict(zip(traced.dynamic, stored[len(traced.closed_over) :], strict=True))
     narrow: set[int] = set()
     if precision.needs_scales and not any(map(is_scaled, traced.leaves)):
-        floats = (i for i in types if is_float_array(traced.leaves[i]))
+        floats = (i for i in types if is_float(traced.leaves[i]))
         narrow = {i for i in floats if np.dtype(types[i]).itemsize < 4}
     leaves = _all_scaled(traced, narrow)
     for i, dtype in types.items():
@@ -416,7 +420,7 @@ def _all_scaled(traced: Traced, narrow: set[int]) -> list[Any]:
     leaves = [as_scaled_array(leaf) if i in narrow else leaf for i, leaf in enumerate(traced.leaves)]
     while True:
         results = scaled_results(traced.jaxpr, _are_scaled(traced, leaves))
-        plain = {i for i in traced.dynamic if is_float_array(leaves[i])}
+        plain = {i for i in traced.dynamic if is_float(leaves[i]) and not is_scaled(leaves[i])}
         missing = [i for result, i in traced.state.items() if results[result] and i in plain]
         if not missing:
             return leaves
@@ -426,7 +430,12 @@ def _all_scaled(traced: Traced, narrow: set[int]) -> list[Any]:
 
 def _stored_leaf(leaf: Any, dtype: str | None) -> Any:
     """An argument in the type that a precision stores it in; integers, booleans and random keys as they are."""
-    return leaf if dtype is None or not is_float(data_of(leaf)) else leaf.astype(dtype)
+    if dtype is None or not is_float(data_of(leaf)):
+        return leaf
+    if not isinstance(data_of(leaf), jax.ShapeDtypeStruct):
+        return leaf.astype(dtype)
+    data = data_of(leaf).update(dtype=np.dtype(dtype))
+    return ScaledArray(data, leaf.scale) if is_scaled(leaf) else data
 
 
 def _without_scales(fun: Callable[..., Any], precision: PrecisionPolicy, traced: Traced) -> PrecisionPolicy | None:

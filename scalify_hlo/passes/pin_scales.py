@@ -342,10 +342,12 @@ def _fits(number: Array, scale: ir.Value) -> bool:
 
 def _check_names(scales: Mapping[str, Array], names: list[str], what: str, where: str) -> None:
     known = set(names)
+    if names:
+        known_names = f"the names are {', '.join(names[:8])}"
+    else:
+        known_names = f"no {what} has a scale: scalify all that have one in the file (--args, --results)"
     problems = [
-        Diagnostic(f"there is no scaled {what} '{name}'; the names are {', '.join(names[:8])}", where)
-        for name in scales
-        if name not in known
+        Diagnostic(f"there is no scaled {what} '{name}'; {known_names}", where) for name in scales if name not in known
     ]
     problems += [
         Diagnostic(

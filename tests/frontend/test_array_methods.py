@@ -18,7 +18,10 @@ def test_numbers_and_text():
     assert float(loss) == loss.item() == 1.5 * SCALE
     assert int(loss) == 1.5 * SCALE
     assert f"{loss:.3e}" == f"{1.5 * SCALE:.3e}"
-    assert f"{loss}" == repr(loss)
+    assert f"{loss}" == f"{1.5 * SCALE}"
+    assert str(loss) == repr(loss)
+    assert f"{X}" == repr(X)
+    jax.jit(lambda x: print(f"{x}"))(loss)  # a traced one has no number to show
     assert bool(loss)
     assert not bool(sc.as_scaled_array(0.0))
     assert X.item(1) == VALUE[1]

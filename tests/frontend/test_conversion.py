@@ -88,6 +88,16 @@ def test_numbers():
     assert (float(tree["float"].data), float(tree["float"].scale)) == (1.5, 0.5)
 
 
+def test_shapes_become_the_shapes_of_scaled_arrays():
+    mesh = jax.make_mesh((1,), ("i",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i"))
+    w = jax.ShapeDtypeStruct((2, 3), jnp.float32, sharding=sharding)
+    scaled, step = sc.as_scaled_array([w, jax.ShapeDtypeStruct((), jnp.int32)])
+    assert (scaled.data, scaled.scale.shape, scaled.scale.dtype) == (w, (), jnp.float32)
+    assert scaled.scale.sharding.is_fully_replicated
+    assert step == jax.ShapeDtypeStruct((), jnp.int32)
+
+
 def test_others_stay():
     key = jax.random.key(0)
     tree = sc.as_scaled_array([np.arange(3), np.ones(2, np.bool_), key, np.ones(2, np.complex64)])

@@ -68,3 +68,29 @@ def test_plain_state_becomes_scaled_by_stored() -> None:
     w, x, key = scaled.stored(X, X, key)
     assert isinstance(w, sc.ScaledArray) and w.dtype == np.float16 and not isinstance(x, sc.ScaledArray)
     assert np.allclose(np.asarray(scaled(w, x, key)[0]), step(X, X, key)[0], rtol=0.05, atol=0.05)
+
+
+def test_shapes_are_stored_as_shapes() -> None:
+    shapes = jax.eval_shape(lambda: {"w": jnp.ones((2, 2)), "step": jnp.int32(0)})
+
+    def step(state: Any) -> Any:
+        gradient = jax.grad(lambda w: jnp.sum((X @ w) ** 2))(state["w"])
+        return {"w": state["w"] - 0.1 * gradient, "step": state["step"] + 1}
+
+    (state,) = sc.scalify(step, precision="fp16-state").stored(shapes)
+    assert (state["w"].data.dtype, state["w"].scale.dtype, state["w"].shape) == (jnp.float16, jnp.float32, (2, 2))
+    assert state["step"] == shapes["step"]
+
+
+def test_texts_that_change_are_warned_of() -> None:
+    @sc.scalify
+    def step(batch: Any) -> Any:
+        return batch["x"] * 2
+
+    x = sc.as_scaled_array(np.ones(3, np.float32))
+    for _ in range(2):  # a few texts choose among programs
+        for name in ("train", "test", "validation"):
+            step({"x": x, "name": name})
+    with pytest.warns(UserWarning, match=r"compiled for 4 different texts at \[0\]\['name'\].*the last of them 'b.jpg'"):
+        step({"x": x, "name": "b.jpg"})
+    step({"x": x, "name": "c.jpg"})  # once

@@ -217,6 +217,19 @@ def test_flax_checkpoint_resumes_bit_identically(training):
     identical(advance(training, restored, 3, 3), advance(training, state, 3, 3))
 
 
+def test_flax_restores_a_checkpoint_without_scales():
+    serialization = pytest.importorskip("flax.serialization", reason="flax is not installed")
+    sc.register_flax_serialization()
+    plain = {"w": np.float32([[8, 16], [24, 32]]), "step": np.int32(3)}
+    target = sc.tree.astype(sc.as_scaled_array(plain), np.float16)
+    restored = serialization.from_bytes(target, serialization.to_bytes(plain))
+    assert restored["w"].dtype == np.float16
+    assert restored["w"].scale == sc.as_scaled_array(plain)["w"].scale
+    np.testing.assert_array_equal(sc.asarray(restored["w"]), plain["w"])
+    with pytest.raises(ValueError, match="from data and scale, or from an array of floats"):
+        serialization.from_bytes(target, serialization.to_bytes({"w": np.int32([1]), "step": np.int32(3)}))
+
+
 def test_orbax_checkpoint_resumes_bit_identically(training, tmp_path):
     checkpoint = pytest.importorskip("orbax.checkpoint", reason="orbax is not installed")
     state = trained_state(training, 3)

@@ -14,6 +14,7 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.scales_file import ScalesFile, read_scales
+from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.fold_scales import FoldScales
 from scalify_hlo.passes.pin_scales import PinScales, pin_scales
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
@@ -230,6 +231,13 @@ def test_scales_that_do_not_fit_get_one_line(scales: dict[str, np.ndarray], mess
     with pytest.raises(ScalifyError) as error:
         pin_scales(rewritten, ScalesFile(scales), "scales.json")
     assert str(error.value).startswith("scales.json: error: " + message) and "\n" not in str(error.value)
+
+
+def test_scales_for_a_module_without_any_name_the_options() -> None:
+    rewritten = module()
+    scalify_in_place(rewritten, ScalifyOptions(args="none"))
+    with pytest.raises(ScalifyError, match=r"no argument has a scale: scalify all .* \(--args, --results\)"):
+        pin_scales(rewritten, ScalesFile(SCALES), "scales.json")
 
 
 @pytest.mark.parametrize(
