@@ -70,6 +70,15 @@ def test_hygiene(path: pathlib.Path):
         assert not re.search(r"%\d|%arg\d|%cst", line), f"a printed value name; capture it instead: {line}"
 
 
+def lit_on(program: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    """lit, with this project's settings, on a file elsewhere."""
+    (program.parent / "lit.cfg.py").write_text(
+        f"lit_config.load_config(config, {str(LIT / 'lit.cfg.py')!r})\n"
+        f"config.test_source_root = config.test_exec_root = {str(program.parent)!r}\n"
+    )
+    return subprocess.run([*RUN_LIT, "-v", str(program)], capture_output=True, text=True, check=False)
+
+
 def test_a_wrong_check_fails(tmp_path: pathlib.Path):
     """The set-up itself can fail: a check that does not hold makes lit fail."""
     wrong = tmp_path / "wrong.mlir"
@@ -77,11 +86,23 @@ def test_a_wrong_check_fails(tmp_path: pathlib.Path):
         "// RUN: scalify-opt %s | FileCheck %s\n// CHECK-LABEL: @main\n// CHECK: stablehlo.tanh\n"
         "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  return %x : tensor<f32>\n}\n"
     )
-    (tmp_path / "lit.cfg.py").write_text(
-        f"lit_config.load_config(config, {str(LIT / 'lit.cfg.py')!r})\n"
-        f"config.test_source_root = config.test_exec_root = {str(tmp_path)!r}\n"
-    )
-    command = [*RUN_LIT, "-v", str(wrong)]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    finished = lit_on(wrong)
     assert finished.returncode == 1
     assert "stablehlo.tanh" in finished.stdout
+
+
+def test_commands_end_as_their_own_processes_would(tmp_path: pathlib.Path):
+    """What lit runs in forks of one process: standard streams, messages, and exit statuses."""
+    failing = tmp_path / "failing.mlir"
+    failing.write_text(
+        f"// RUN: not scalify-opt {tmp_path / 'missing.mlir'} 2>&1 | FileCheck %s\n"
+        "// RUN: scalify-opt < %s | FileCheck --check-prefix=OUT %s\n"
+        "// RUN: scalify-opt --no-such-option %s\n"
+        "// CHECK: missing.mlir:1:1: error:\n// OUT-LABEL: func.func public @main\n"
+        "func.func public @main() {\n  return\n}\n"
+    )
+    finished = lit_on(failing)
+    assert finished.returncode == 1
+    assert finished.stdout.count("command failed") == 1, finished.stdout
+    assert "command failed with exit status: 2" in finished.stdout
+    assert "No such option" in finished.stdout

@@ -3,6 +3,7 @@
 The commands in RUN lines are those of the Python that runs lit, with this checkout's package.
 """
 
+import importlib
 import os
 import pathlib
 import shlex
@@ -14,10 +15,6 @@ from jaxlib.mlir.dialects import stablehlo
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def python_module(name: str) -> str:
-    return f"{shlex.quote(sys.executable)} -m {name}"
-
-
 config.name = "scalify_hlo"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
@@ -27,10 +24,16 @@ config.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.e
 if hasattr(stablehlo, "CollectiveReduceOp"):  # from jaxlib 0.12 on
     config.available_features.add("collective_reduce")
 config.environment["JAX_PLATFORMS"] = "cpu"
-for command, module in {
-    "scalify-opt": "scalify_hlo.tools.scalify_opt",
-    "scalify-check": "scalify_hlo.tools.scalify_check",
-    "FileCheck": "filecheck --enable-var-scope",
-}.items():
+commands = {
+    "scalify-opt": ("scalify_hlo.tools.scalify_opt",),
+    "scalify-check": ("scalify_hlo.tools.scalify_check",),
+    "FileCheck": ("filecheck.main", "--enable-var-scope"),
+}
+if hasattr(os, "fork"):
+    sys.path.insert(0, config.test_source_root)
+    server = importlib.import_module("forked").Server([module for module, *_ in commands.values()], str(ROOT))
+    sys.path.pop(0)
+for command, words in commands.items():
+    words = server.command(*words) if hasattr(os, "fork") else [sys.executable, "-m", *words]
     # Not inside a path or a longer name.
-    config.substitutions.append((rf"(?<![\w./-]){command}(?![\w.-])", python_module(module)))
+    config.substitutions.append((rf"(?<![\w./-]){command}(?![\w.-])", shlex.join(words)))

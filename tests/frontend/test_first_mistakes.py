@@ -91,6 +91,8 @@ def test_texts_that_change_are_warned_of() -> None:
     for _ in range(2):  # a few texts choose among programs
         for name in ("train", "test", "validation"):
             step({"x": x, "name": name})
-    with pytest.warns(UserWarning, match=r"compiled for 4 different texts at \[0\]\['name'\].*the last of them 'b.jpg'"):
+    with pytest.warns(
+        UserWarning, match=r"compiled for 4 different texts at \[0\]\['name'\].*the last of them 'b.jpg'"
+    ):
         step({"x": x, "name": "b.jpg"})
     step({"x": x, "name": "c.jpg"})  # once
