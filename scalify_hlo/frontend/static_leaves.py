@@ -97,7 +97,7 @@ class Compilations:
 
     def _warn(self, place: str, leaf: Any) -> None:
         warnings.warn(
-            f"scalify({self._name}) was compiled for {_FEW} different texts at {place} of its arguments, the last of them "
-            f"{leaf!r}: texts are part of the program. Leave out of the arguments what changes from call to call.",
+            f"scalify({self._name}) was compiled for {_FEW} different texts at {place} of its arguments, the last of "
+            f"them {leaf!r}: texts are part of the program. Leave out of the arguments what changes from call to call.",
             stacklevel=4,
         )

@@ -28,6 +28,8 @@ _NOT_FOLDED = CARRIERS | {
     "func.call", "stablehlo.composite", "stablehlo.while", "stablehlo.case", "stablehlo.if", "stablehlo.custom_call",
     "sdy.manual_computation", "sdy.named_computation",
 }  # fmt: skip
+# Rewritten with the scales of their results as more results.
+_REBUILT = {"func.call", "stablehlo.composite", "stablehlo.while", "stablehlo.case", "stablehlo.if"}
 # What `carries` may hold for.
 MAY_CARRY = CARRIERS | {"stablehlo.custom_call"}
 _CONSTRAINT = "sdy.sharding_constraint"
@@ -109,16 +111,8 @@ def unfold_layouts(module: ir.Module) -> None:
     """Turn the shardings of operations' results into constraints behind them."""
     for function in module.body.operations:
         for op in walk(function.operation):
-            if SHARDING not in op.attributes or len(op.results) != 1 or op.name in _NOT_FOLDED:
-                continue
-            (result,) = op.results
-            (sharding,) = sdy.TensorShardingPerValueAttr(op.attributes[SHARDING]).shardings
-            del op.attributes[SHARDING]
-            uses = [(use.owner.operation, use.operand_number) for use in result.uses]
-            with op.location:
-                new = constrain(result, sharding, ir.InsertionPoint.after(op))
-            for user, index in uses:
-                user.operands[index] = new
+            if SHARDING in op.attributes and len(op.results) == 1 and op.name not in _NOT_FOLDED:
+                _constrain_results(op)
 
 
 def takes_layout(value: ir.Value, sharding: ir.Attribute) -> bool:
@@ -155,11 +149,26 @@ def _fold_block(block: ir.Block) -> bool:
         if op.name == _CONSTRAINT:
             found |= _fold(op)
             continue
-        found = found or (SHARDING in op.attributes and len(op.results) == 1)
+        if SHARDING in op.attributes:
+            if op.name in _REBUILT:
+                _constrain_results(op)
+            found = found or len(op.results) == 1
         for region in op.regions if len(op.regions) else ():
             for inner in region.blocks:
                 found |= _fold_block(inner)
     return found
+
+
+def _constrain_results(op: ir.Operation) -> None:
+    """Turn the shardings of an operation's results into constraints behind it: it will have more results."""
+    shardings = sdy.TensorShardingPerValueAttr(op.attributes[SHARDING]).shardings
+    del op.attributes[SHARDING]
+    for result, sharding in zip(op.results, shardings, strict=True):
+        uses = [(use.owner.operation, use.operand_number) for use in result.uses]
+        if uses and isinstance(result.type, ir.RankedTensorType) and ir.RankedTensorType(result.type).rank:
+            new = constrain(result, sharding, ir.InsertionPoint.after(op))
+            for user, index in uses:
+                user.operands[index] = new
 
 
 def _fold(constraint: ir.Operation) -> bool:

@@ -3,9 +3,10 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.analysis.single_iterations import runs_once, unroll_single_iterations
 from scalify_hlo.bindings import ir, passmanager, sdy
+from scalify_hlo.io.diagnostics import collect_diagnostics
 from scalify_hlo.io.serialization import to_bytecode
 from scalify_hlo.module.carriers import SHARDING
 from scalify_hlo.module.manual import MANUAL, mesh_sizes
@@ -66,8 +67,11 @@ def propagate(module: ir.Module) -> Propagated | None:
         del op.attributes[_MARK]
     unroll_single_iterations([op for op in walk(copy.operation) if op.name == _WHILE and runs_once(op)])
     _reshape_broadcasts(copy)
+    if not _has_main(copy):
+        return None
     try:
-        passmanager.PassManager.parse("builtin.module(inline,sdy-propagation-pipeline)").run(copy.operation)
+        with collect_diagnostics(module.context):  # of the copy, as no user has written it
+            passmanager.PassManager.parse("builtin.module(inline,sdy-propagation-pipeline)").run(copy.operation)
     except (ValueError, ir.MLIRError):  # no such pass in this jaxlib, or a module that it does not take
         return None
     found: dict[int, Layout | None] = {}
@@ -77,6 +81,17 @@ def propagate(module: ir.Module) -> Propagated | None:
             layout = Layout(tuple(map(_axes, op.operands)), tuple(map(_axes, op.results)))
             found[index] = layout if found.setdefault(index, layout) == layout else None
     return Propagated(mesh, sizes, {marked[i].results[0]: layout for i, layout in found.items() if layout is not None})
+
+
+def _has_main(module: ir.Module) -> bool:
+    """Call the only public function @main, as which Shardy looks it up, or ends the process; whether there is one."""
+    calls = CallGraph(module)
+    if "main" in calls.functions:
+        return True
+    if len(calls.public) != 1 or calls.public[0] in calls.sites:
+        return False
+    calls.functions[calls.public[0]].attributes["sym_name"] = ir.StringAttr.get("main")
+    return True
 
 
 def _reshape_broadcasts(module: ir.Module) -> None:
