@@ -114,14 +114,21 @@ def steep(r: OpRewrite) -> None:
     _at_small_scale(r, budget.STEEP)
 
 
-# floor(X) is as large as X: beside data of a narrow type it keeps the scale, unless that is smaller than the unit
+# floor(X) is as large as X: where it is narrow, or how large it is is known, it keeps the scale, unless that is smaller
+# than the unit
 @rule("floor", "ceil", "round_nearest_afz", "round_nearest_even", "chlo.lgamma", family="nonlinear",
       law="f(s x), computed on the value in f32 or wider", scale="1; max(s, 1) in f16 and f8", shaped=True)  # fmt: skip
 def growing(r: OpRewrite) -> None:
     x = r.scaled(0)
-    if x.indifferent or r.rewriter.paper or not r.is_stored_narrow():
+    keeps = r.is_stored_narrow() or (r.rewriter.narrow and x.scale.is_constant and _is_read_as_float(r.value()))
+    if x.indifferent or r.rewriter.paper or not keeps:
         return on_values(r)
     return on_values(r, UNIT, [r.maximum([_at_size(x), ONE])])
+
+
+def _is_read_as_float(value: ir.Value) -> bool:
+    users = [use.owner.operation for use in value.uses]
+    return any(op.name != "stablehlo.convert" or tensor_info(op.results[0].type).is_float for op in users)
 
 
 # chlo has elementwise functions that are legalised to long polynomials; on values they can stay as they are

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from scalify_hlo.analysis.calls import CALLS, callee_name, is_used, terminator, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.traits import Trait, has, names, of
@@ -25,23 +26,31 @@ _STEPS = 12
 
 # r(c * f(x)) for a rounding r: what r loses of c * f(x), it loses of f(x)
 def is_rounded(value: ir.Value, *, moved: bool = False) -> bool:
-    """Whether a value is rounded to a type of less range than f32, itself or behind products and conversions of it.
+    """Whether a value is rounded to a type of less range than f32, itself or behind products and conversions of it, or
+    where numbers bound it.
 
     Sums are not looked behind: the other term may be larger. Nor are barriers, nor, unless `moved`, movements.
     """
     pending, left = [value], _STEPS
     while pending and left:
         left -= 1
-        for use in pending.pop().uses:
+        for use in (each := pending.pop()).uses:
             op = use.owner.operation
             if len(op.results) != 1 or not tensor_info(op.results[0].type).is_float:
                 continue
             if op.name == "stablehlo.convert" and tensor_info(op.results[0].type).is_narrow:
                 return True
             products = has(op.name, Trait.ELEMENTWISE) and of(op.name).degrees is not None
-            if products or (moved and op.name in _MOVES):
+            if products or (moved and op.name in _MOVES) or _is_clipped(op, each):
                 pending.append(op.results[0])
     return False
+
+
+def _is_clipped(op: ir.Operation, value: ir.Value) -> bool:
+    """Whether an operation takes the larger or smaller one of a value and a number."""
+    if not has(op.name, Trait.ELEMENTWISE | Trait.SELECTS):
+        return False
+    return all(x == value or number_behind(x, converted=True) is not None for x in op.operands)
 
 
 class _Parts:

@@ -1,9 +1,10 @@
 """The gradient of a recognised block: what is computed of one cotangent and the values of the block alone."""
 
 import dataclasses
+from collections.abc import Container
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.module.traits import Trait, names, of
 from scalify_hlo.recognition.blocks import Block
 from scalify_hlo.recognition.graph import Graph, Node, shape_of
 from scalify_hlo.recognition.laws import SLOPE, Law, averages, probabilities, rows
@@ -89,7 +90,7 @@ class _Region:
                     if result not in seen and self._fits(user):
                         seen.add(result)
                         pending.append(result)
-                elif len(others) == 1 and user.name in _COMBINING:
+                elif len(others) == 1 and user.name in _COMBINING and _is_linear(user, others):
                     found[self._first(others[0])] = None
         return list(found)
 
@@ -99,7 +100,7 @@ class _Region:
         if node is None or not self._fits(node):
             return value
         others = [operand for operand in node.operands if not self.own(operand)]
-        if len(others) != 1:
+        if len(others) != 1 or not _is_linear(node, others):
             return value
         first = self._first(others[0])
         combined = any(self.own(operand) and self.graph.constant(operand) is None for operand in node.operands)
@@ -124,8 +125,9 @@ class _Region:
                     elif self.graph.constant(operand) is None:
                         added.append(operand)
                 else:
-                    found[node.result] = self._part(node.name, parts, added)
-                    pending.append(node.result)
+                    if _is_linear(node, found):
+                        found[node.result] = self._part(node.name, parts, added)
+                        pending.append(node.result)
         return found if len(found) <= _MOST else {}
 
     def _part(self, name: str, parts: list[Part], added: list[ir.Value]) -> Part:
@@ -165,6 +167,17 @@ def gradient_laws(block: Block, graph: Graph) -> dict[ir.Value, Law]:
             elif quotient and part.summed and node.name == "stablehlo.reduce" and _terms(value, graph) == block.count:
                 laws[value] = Law(f"gradient of {block.name}", rows(block.count), (cotangent,))
     return laws
+
+
+def _is_linear(node: Node, values: Container[ir.Value]) -> bool:
+    """Whether an operation is linear in its operands among `values`, as a gradient is in its cotangent.
+
+    # x gelu(x) / c is no gradient of gelu, nor is exp(c) gelu(x)
+    """
+    if node.name == "stablehlo.reduce":
+        return True  # a sum
+    positions = {i for i, operand in enumerate(node.operands) if operand in values}
+    return any(positions.issubset(group) for group in of(node.name).linear)
 
 
 def _terms(value: ir.Value, graph: Graph) -> int:

@@ -100,6 +100,17 @@ def test_beside_a_logsumexp_other_gradients_of_exponentials_are_none() -> None:
     assert names.count("gradient of logsumexp") <= 1
 
 
+def test_what_divides_by_a_cotangent_is_no_gradient() -> None:
+    """A gradient is linear in it: a quantised activation is divided by the step."""
+
+    def quantised(x: Any) -> Any:
+        y = jax.nn.gelu(x)
+        return y / (jnp.max(jnp.abs(y)) / 127)
+
+    ops, _module = _main(_text(quantised))
+    assert sorted(law.block for law in find_laws(ops).values()) == ["gelu", "gradient of gelu"]
+
+
 def _with_gradient(function: Function) -> Callable[[Any, Any], Any]:
     def both(x: Any, cotangent: Any) -> Any:
         result, pull = jax.vjp(function, x)

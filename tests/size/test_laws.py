@@ -75,6 +75,7 @@ _PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "beside each other": lambda x, y: jnp.concatenate([x, y[:16]]),
     "every other": lambda x, y: jnp.where(jnp.arange(128) % 2 == 0, x, y),
     "clipped": lambda x, _: jnp.clip(x, -1.0, 1.0),
+    "product of what has bounds": lambda x, y: jnp.maximum(x, -127.0) @ jnp.minimum(y, 127.0).T,
     "root of squares and epsilon": lambda x, _: jnp.sqrt(x * x + 1e-4),
     "cumulative": lambda x, _: jnp.cumsum(x, axis=1),
     "gathered": lambda x, _: x[jnp.array([1, 2, 3])],

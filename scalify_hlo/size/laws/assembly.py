@@ -96,6 +96,8 @@ def extremum(v: View) -> Size:
             rms, mean = other.moments.rms, other.moments.mean * (1 if largest else -1)
             half = Moments(math.sqrt(0.5) * rms, max(0.4 * rms, mean), largest, share=0.5)
             return other.with_moments(half if largest else half.times(-1))
+        if largest and one.splat is not None and one.splat < 0 and other.splat is None:
+            return other  # a lower bound below 0: as large as it was, where it is not below
     both = x.moments.nonnegative and y.moments.nonnegative
     if not largest and both:
         return smaller(v, x, y)
