@@ -107,8 +107,9 @@ def test_what_divides_by_a_cotangent_is_no_gradient() -> None:
         y = jax.nn.gelu(x)
         return y / (jnp.max(jnp.abs(y)) / 127)
 
-    ops, _module = _main(_text(quantised))
-    assert sorted(law.block for law in find_laws(ops).values()) == ["gelu", "gradient of gelu"]
+    x = jax.ShapeDtypeStruct(SHAPE, np.float32)
+    ops, _module = _main(jax.jit(quantised).lower(x).as_text())
+    assert {law.block for law in find_laws(ops).values()} == {"gelu"}
 
 
 def _with_gradient(function: Function) -> Callable[[Any, Any], Any]:
