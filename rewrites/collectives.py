@@ -64,6 +64,8 @@ def largest_scale(r: OpRewrite, scale: Scale) -> Scale:
     key = ("largest", scale, groups)
     found = emit.scope.cache.get(key)
     if found is None:
+        if "channel_handle" in attributes:
+            attributes["channel_handle"] = r.rewriter.functions.new_channel()
         value = all_reduce_maximum(emit, emit.scale_value(scale), attributes)
         found = emit.cache_scale(key, value, positive=scale.positive, trials=scale.trials)
         emit.scope.cache["largest", found, groups] = found

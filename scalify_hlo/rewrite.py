@@ -23,6 +23,7 @@ from scalify_hlo.engine.signature import (
     add_scale_arguments,
     add_scale_results,
     arguments_of_role,
+    drop_numbered,
     name_results,
     other_public_functions,
     public_function,
@@ -138,6 +139,10 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
             rewriter.mark_arguments()
         before = len(rewriter.emit.scope.emitted)
         add_scale_results(rewriter, terminator, options)
+        dropped = drop_numbered(module)
+        if remarks is not None and dropped:
+            what = f"{', '.join(dropped)} of the module: removed, arguments and results have other numbers now"
+            remarks.append(Diagnostic(what, describe_location(function.location), "remark"))
         if options.print_rules:
             put_purpose(rewriter.emit.scope.emitted[before:], "results")
         rewriter.finish()

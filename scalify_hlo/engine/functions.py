@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from scalify_hlo.bindings import ir, passmanager
+from scalify_hlo.analysis.calls import walk
+from scalify_hlo.bindings import ir, passmanager, stablehlo
 from scalify_hlo.emit.growth import alternatives
 from scalify_hlo.engine.devices import same_on_every_device
 from scalify_hlo.engine.facts import FactFinder
@@ -32,6 +33,8 @@ MARKER_PREFIX = "scalify."
 MARKER_ATTRIBUTE = "scalify.composite"
 # In steps of how many powers of its caller's scales a function is told what a factor grows with.
 _SHARED_POWERS = 3
+# The type of a channel: from device to device.
+_BETWEEN_DEVICES = 1
 
 
 class FunctionTable:
@@ -58,6 +61,17 @@ class FunctionTable:
         )
         # Arguments of functions and results of calls that are known to be the same on every device.
         self.everywhere: set[ir.Value] = set()
+        self._last_channel: int | None = None
+
+    def new_channel(self) -> ir.Attribute:
+        """A channel that no other operation has: without partitioning XLA takes all that have one for the same."""
+        if self._last_channel is None:
+            functions = self.by_name.values()
+            handles = (op.attributes.get("channel_handle") for function in functions for op in walk(function))
+            taken = (stablehlo.ChannelHandle(handle).handle for handle in handles if handle is not None)
+            self._last_channel = max(taken, default=0)
+        self._last_channel += 1
+        return stablehlo.ChannelHandle.get(self._last_channel, _BETWEEN_DEVICES)
 
     # --- marker composites ------------------------------------------------------------------------------------
 

@@ -33,6 +33,8 @@ from scalify_hlo.types import tensor_info
 
 # Of a scaled argument: zeros made of data and scale alike, as `jnp.zeros_like` makes them, have the scale 0.
 MAY_BE_ZERO = "scalify.may_be_zero"
+# Of a module: layouts and tiles of the entry's arguments and results, and which of them share memory.
+_NUMBERED = ("mhlo.xla_entry_computation_", "mhlo.input_output_alias")
 
 
 def public_function(module: ir.Module) -> ir.Operation:
@@ -160,6 +162,18 @@ def arguments_of_role(function: ir.Operation, role: str) -> set[ir.Value]:
     return {argument for argument, own in zip(arguments, attributes, strict=True) if role_of(own) == role}
 
 
+def drop_numbered(module: ir.Module) -> list[str]:
+    """Remove the attributes of a module that number the entry's arguments and results, as those of HLO with layouts do.
+
+    Returns their names.
+    """
+    attributes = module.operation.attributes
+    names = [name for name in attributes if name.startswith(_NUMBERED)]
+    for name in names:
+        del attributes[name]
+    return names
+
+
 def scale_attributes(attributes: dict[str, ir.Attribute], shape: Sequence[int]) -> dict[str, ir.Attribute]:
     """Argument or result attributes of a scale, from those of its data: not donated, sharded where it is as large."""
     result: dict[str, ir.Attribute] = {}
@@ -173,7 +187,9 @@ def scale_attributes(attributes: dict[str, ir.Attribute], shape: Sequence[int]) 
             result[name] = sdy.TensorShardingAttr.get(sharding.mesh_or_ref, dims)
         elif name == "jax.result_info":
             result[name] = ir.StringAttr.get(ir.StringAttr(attribute).value + ".scale")
-        elif name in ("mhlo.layout_mode", "mhlo.memory_kind"):
+        elif name == "mhlo.layout_mode":  # "{0,1}" of a matrix is no layout of a number
+            result[name] = ir.StringAttr.get("default")
+        elif name == "mhlo.memory_kind":
             result[name] = attribute
     return result
 
