@@ -3,6 +3,7 @@
 import math
 
 from scalify_hlo import budget
+from scalify_hlo.analysis.quantised_values import OF_VALUE
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import note_rounded
@@ -59,6 +60,9 @@ def barrier(r: OpRewrite) -> None:
 def convert(r: OpRewrite) -> None:
     x = r.scaled(0)
     target = r.result_info()
+    if OF_VALUE in r.op.attributes and not x.indifferent:
+        r.value_result(r.plain(0))
+        return r.erase()
     if target.is_float or target.is_complex:
         if target.is_narrow and r.info(0).max_exponent > target.max_exponent and not x.indifferent:
             x = _at_unit_scale(r, x)

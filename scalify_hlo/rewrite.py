@@ -5,6 +5,7 @@ import io
 from typing import TypeVar
 
 from scalify_hlo.analysis.narrow_values import mark_wide, unmark_wide
+from scalify_hlo.analysis.quantised_values import mark_casts_of_values
 from scalify_hlo.analysis.single_iterations import unroll_single_iterations
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.merged_factors import merge_factors
@@ -112,6 +113,9 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         has_composites = to_operations(survey.chlo_functions)
         has_layouts = fold_layouts(module)
         inline_calls(module)
+        if survey.casts:
+            arguments = zip(function.regions[0].blocks[0].arguments, selection.scaled, strict=True)
+            mark_casts_of_values(module, {argument for argument, scaled in arguments if not scaled})
         if survey.minima:
             write_as_clamps(module)
         if options.statistics == "f32" and survey.narrow:

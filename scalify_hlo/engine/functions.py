@@ -1,7 +1,9 @@
 """The functions of a module: private ones are specialised per signature, once each."""
 
+import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scalify_hlo.analysis.calls import walk
@@ -61,17 +63,17 @@ class FunctionTable:
         )
         # Arguments of functions and results of calls that are known to be the same on every device.
         self.everywhere: set[ir.Value] = set()
-        self._last_channel: int | None = None
 
     def new_channel(self) -> ir.Attribute:
         """A channel that no other operation has: without partitioning XLA takes all that have one for the same."""
-        if self._last_channel is None:
-            functions = self.by_name.values()
-            handles = (op.attributes.get("channel_handle") for function in functions for op in walk(function))
-            taken = (stablehlo.ChannelHandle(handle).handle for handle in handles if handle is not None)
-            self._last_channel = max(taken, default=0)
-        self._last_channel += 1
-        return stablehlo.ChannelHandle.get(self._last_channel, _BETWEEN_DEVICES)
+        return stablehlo.ChannelHandle.get(next(self._channels), _BETWEEN_DEVICES)
+
+    @functools.cached_property
+    def _channels(self) -> Iterator[int]:
+        functions = self.by_name.values()
+        handles = (op.attributes.get("channel_handle") for function in functions for op in walk(function))
+        taken = (stablehlo.ChannelHandle(handle).handle for handle in handles if handle is not None)
+        return itertools.count(max(taken, default=0) + 1)
 
     # --- marker composites ------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from scalify_hlo.analysis.single_iterations import runs_once, unroll_single_iter
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.inlining import inline_calls
 from scalify_hlo.module.clips import write_as_clamps
+from scalify_hlo.module.dot_generals import SPELLINGS, write_as_dot_general
 from scalify_hlo.module.manual import MANUAL, settle_constants
 from scalify_hlo.types import tensor_info
 
@@ -22,12 +23,15 @@ SQUARE = "chlo.square"
 
 
 def to_normal_form(module: ir.Module) -> None:
-    """Write squares as products, private functions where they are called, loops that run once as their bodies, clips as
-    clamps, and constants that per-device code is given or gives as such, in place."""
+    """Write squares as products, products of matrices as `dot_general`, private functions where they are called, loops
+    that run once as their bodies, clips as clamps, and constants that per-device code is given or gives as such, in
+    place."""
     operations = list(walk(module.operation))
     loops = [op for op in operations if op.name == "stablehlo.while" and runs_once(op)]
     settle_constants(op for op in operations if op.name == MANUAL)
     write_as_products([op for op in operations if op.name == SQUARE])
+    for op in [op for op in operations if op.name in SPELLINGS]:
+        write_as_dot_general(op)
     unroll_single_iterations(loops)
     inline_calls(module)
     write_as_clamps(module)

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from scalify_hlo.analysis.quantised_values import is_narrowing
 from scalify_hlo.analysis.single_iterations import runs_once
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.normal_form import SQUARE
@@ -26,6 +27,7 @@ class Survey:
     scatters: there is a scatter.
     several_devices: there is per-device code, or an operation between devices. regions: per-device code.
     squares: operations that the normal form has not (see scalify_hlo.engine.normal_form).
+    casts: there are conversions to a type of less range.
     minima: there is a minimum, which may be half of a clip.
     loops: there is a loop. once: loops that the normal form has not.
     chlo_functions: composites that it has not (see scalify_hlo.module.chlo_composites).
@@ -34,6 +36,7 @@ class Survey:
     narrow: bool = False
     scatters: bool = False
     several_devices: bool = False
+    casts: bool = False
     minima: bool = False
     loops: bool = False
     regions: list[ir.Operation] = dataclasses.field(default_factory=list[ir.Operation])
@@ -59,7 +62,9 @@ class Survey:
     def _visit(self, op: ir.Operation, name: str) -> None:
         if not self.narrow:
             self.narrow = any(tensor_info(result.type).is_narrow for result in op.results)
-        if name == "stablehlo.scatter":
+        if name == "stablehlo.convert":
+            self.casts = self.casts or is_narrowing(op)
+        elif name == "stablehlo.scatter":
             self.scatters = True
         elif name == "stablehlo.while":
             if runs_once(op):

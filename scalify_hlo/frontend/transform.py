@@ -378,10 +378,7 @@ def _measured(traced: Traced, leaves: list[Any]) -> list[Any]:
     if not any(map(is_scaled, leaves)) or is_per_device():
         return leaves
     kept = {traced.dynamic.index(leaf) for leaf in traced.state.values()}
-    return [
-        as_scaled_array(leaf) if i not in kept and is_float_array(leaf) and leaf.size > 1 else leaf
-        for i, leaf in enumerate(leaves)
-    ]
+    return [as_scaled_array(leaf) if i not in kept and is_float_array(leaf) else leaf for i, leaf in enumerate(leaves)]
 
 
 def _are_scaled(traced: Traced, leaves: list[Any]) -> list[bool]:

@@ -13,6 +13,7 @@ from scalify_hlo.analysis.given_operands import products_of_given
 from scalify_hlo.analysis.joined import joined_values
 from scalify_hlo.analysis.masked_scores import masked_scores
 from scalify_hlo.analysis.name_stack import NameStacks
+from scalify_hlo.analysis.quantised_values import RETYPED, mark_casts_of_values
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.analysis.update_region import UpdateRegion
 from scalify_hlo.analysis.weights import find_weights
@@ -94,6 +95,7 @@ class Cast(Pass):
             if is_rewritten(main):
                 raise ScalifyError(f"{self.name}: this program carries data * scale already: cast the original")
             unshare(module)
+            mark_casts_of_values(module)
             calls = CallGraph(module)
             state = self._state(module, main)
             chosen = self._for_program(chosen, state)
@@ -109,6 +111,8 @@ class Cast(Pass):
             retyper.erase_carried()
             erase_dead(module)
             merge_equal(module)
+            if any(getattr(chosen, name) == "f16" for name in TYPED):
+                module.operation.attributes[RETYPED] = ir.UnitAttr.get()
             remarks.extend(_remarks(self.name, main, state, chosen))
 
     def stored_types(self, module: ir.Module) -> tuple[list[str], list[str]]:

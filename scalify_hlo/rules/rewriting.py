@@ -44,6 +44,10 @@ class Functions(Protocol):
     tensors: list[tuple[ir.Value, ir.Value]] | None
     everywhere: set[ir.Value]
 
+    def new_channel(self) -> ir.Attribute:
+        """A channel between devices that no other operation has."""
+        ...
+
     def callee(self, op: ir.Operation) -> str | None:
         """The function that a call or a composite refers to."""
         ...

@@ -155,7 +155,8 @@ class Calibration:
         module = clone(self.original)
         with module.context, ir.Location.unknown(module.context):
             main = public_function(module)
-            return find_caches(module, symbol_name(main))
+            found = find_caches(module, symbol_name(main))
+        return {argument: result for argument, result in found.items() if argument in self._floats}  # others are FP8
 
     @property
     def result_names(self) -> list[str]:
