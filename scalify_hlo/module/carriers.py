@@ -150,7 +150,7 @@ def _fold_block(block: ir.Block) -> bool:
             found |= _fold(op)
             continue
         if SHARDING in op.attributes:
-            if op.name in _REBUILT:
+            if op.name in _REBUILT or len(op.results) > 1:
                 _constrain_results(op)
             found = found or len(op.results) == 1
         for region in op.regions if len(op.regions) else ():
@@ -160,7 +160,7 @@ def _fold_block(block: ir.Block) -> bool:
 
 
 def _constrain_results(op: ir.Operation) -> None:
-    """Turn the shardings of an operation's results into constraints behind it: it will have more results."""
+    """Turn the shardings of an operation's results into constraints behind it, whose results may be others then."""
     shardings = sdy.TensorShardingPerValueAttr(op.attributes[SHARDING]).shardings
     del op.attributes[SHARDING]
     for result, sharding in zip(op.results, shardings, strict=True):

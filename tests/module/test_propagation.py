@@ -54,6 +54,19 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 }
 """
 
+SORT = """
+sdy.mesh @mesh = <["i"=2]>
+func.func @main(%x: tensor<8x8xf32>, %k: tensor<8x8xi32>) -> tensor<8x8xf32> {
+  %0:2 = "stablehlo.sort"(%k, %x) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<f32>, %d: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"i"}, {}]>, <@mesh, [{"i"}, {}]>]>}
+      : (tensor<8x8xi32>, tensor<8x8xf32>) -> (tensor<8x8xi32>, tensor<8x8xf32>)
+  return %0#1 : tensor<8x8xf32>
+}
+"""
+
 
 @pytest.mark.parametrize("precision", ["fp16", "fp8"])
 @pytest.mark.parametrize("entry", ["main", "forward"])
@@ -74,7 +87,9 @@ def test_an_entry_is_found_under_its_name() -> None:
 
 
 @pytest.mark.parametrize("precision", [None, "fp16"])
-@pytest.mark.parametrize("text", [MODULE.replace("ENTRY", "main"), BRANCHES, LOOP], ids=["call", "if", "while"])
+@pytest.mark.parametrize(
+    "text", [MODULE.replace("ENTRY", "main"), BRANCHES, LOOP, SORT], ids=["call", "if", "while", "sort"]
+)
 def test_shardings_of_what_is_rebuilt_become_constraints(
     text: str, precision: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
