@@ -146,6 +146,8 @@ class _Loop(CarriedScales):
                 if entry is not None:
                     mark = r.rewriter.mark_settled if self.state[i].settles else r.rewriter.mark_carried
                     mark(arguments[i])
+                    if self.state[i].kind == "invariant" and i in self.known.held:
+                        r.rewriter.held.add(arguments[i])
         copy.erase()
         return new, scales
 

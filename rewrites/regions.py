@@ -22,7 +22,7 @@ from scalify_hlo.types import tensor_info
 from .additive import combined, finish_combined, relative
 from .contraction import as_written, growth
 from .multiplicative import product_scale
-from .selection import is_far, mask
+from .selection import is_far, is_left_by_its_loop, mask, write_at_its_scale
 
 # --- reductions -----------------------------------------------------------------------------------------------
 
@@ -249,6 +249,8 @@ def scatter(r: OpRewrite) -> None:
         x, u = (r.scaled(i) for i in pairs[0])
         if x.indifferent and u.indifferent:
             return r.result(u.scale, u.moments, indifferent=True)
+        if kind == "second" and x.scale.is_scalar and is_left_by_its_loop(r, 0):
+            return write_at_its_scale(r, *pairs[0])
         both = kind != "add" and not x.indifferent and not u.indifferent
         for i, j in (pairs[0], pairs[0][::-1]) if both else ():
             number = r.splat(i)

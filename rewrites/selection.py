@@ -299,8 +299,8 @@ def dynamic_pad(r: OpRewrite) -> None:
       note="in a loop, updating one slice of a stacked buffer: one slice of data and one slice of scale")  # fmt: skip
 def dynamic_update_slice(r: OpRewrite) -> None:
     buffer, update = r.scaled(0), r.scaled(1)
-    if r.op.operands[0] in r.rewriter.settled:
-        return _write_at_its_scale(r, buffer, update)
+    if is_left_by_its_loop(r, 0):
+        return write_at_its_scale(r, 0, 1)
     carried = r.rewriter.is_carried(r.op.operands[0])
     dimension = _stacked_dimension(r)
     if dimension is not None and not (update.indifferent and buffer.indifferent):
@@ -316,13 +316,26 @@ def dynamic_update_slice(r: OpRewrite) -> None:
     return select_members(r, (0, 1), filled=carried)
 
 
+def is_left_by_its_loop(r: OpRewrite, index: int) -> bool:
+    """Whether a loop leaves an operand, which it carries, at the scale that it has."""
+    value = r.op.operands[index]
+    return value in r.rewriter.settled or value in r.rewriter.held
+
+
 # s x, t u written into it: s (x with u t/s written into it), where a loop leaves the whole at s
-def _write_at_its_scale(r: OpRewrite, buffer: ScaledValue, update: ScaledValue) -> None:
-    r.set_operand(0, buffer.data)
-    r.set_operand(1, r.bring(to_rank_0(r.rewriter, update), buffer.scale))
-    r.rewriter.mark_settled(r.op.results[0])
+def write_at_its_scale(r: OpRewrite, buffer: int, update: int) -> None:
+    """Rewrite what writes one operand into another, of rank 0 in scale: the buffer keeps its scale."""
+    x, u = r.scaled(buffer), r.scaled(update)
+    held = r.op.operands[buffer] in r.rewriter.held
+    r.set_operand(buffer, x.data)
+    r.set_operand(update, r.bring(to_rank_0(r.rewriter, u), x.scale))
+    if held:
+        r.rewriter.mark_carried(r.op.results[0])
+        r.rewriter.held.add(r.op.results[0])
+    else:
+        r.rewriter.mark_settled(r.op.results[0])
     r.because("settled")
-    r.result(buffer.scale, together(r, (0, 1), buffer.scale, filled=True))
+    r.result(x.scale, together(r, (buffer, update), x.scale, filled=True))
 
 
 def _stacked_dimension(r: OpRewrite) -> int | None:

@@ -166,3 +166,33 @@ def test_a_state_below_a_bound_has_the_size_that_it_settles_at(exponent: int) ->
     for i in range(12):
         want = np.tanh(x[i].astype(np.float64) * 2.0**-9 + want @ weights.astype(np.float64) * 2.0**exponent)
         assert np.abs(value[i] - want).max() <= 2.0**-6 * max(np.abs(want).max(), 2.0**-9)
+
+
+def _in_nested_loops(write: Callable[..., Any]) -> Callable[[Any], Any]:
+    def filled(x: Any) -> Any:
+        def row(i: Any, buffer: Any) -> Any:
+            return jax.lax.fori_loop(0, 6, lambda j, b: write(b, i, j, jnp.sin(x[i]) * x[j]), buffer)
+
+        return jax.lax.fori_loop(0, 6, row, jnp.zeros((6, 6)))
+
+    return filled
+
+
+WRITES = {
+    "slices": lambda b, i, j, v: jax.lax.dynamic_update_slice(b, v.reshape(1, 1), (i, j)),
+    "elements": lambda b, i, j, v: b.at[i, j].set(v),
+    "two elements": lambda b, i, j, v: b.at[i, j].set(v).at[j, i].set(-v),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_written_into_a_buffer_is_brought_to_its_scale(name: str) -> None:
+    """In each iteration of nested loops: as many operations as there are elements written, not as the buffer has."""
+    text = str(jax.export.export(jax.jit(_in_nested_loops(WRITES[name])))(_normal(6)).mlir_module())
+    rewritten = Rewritten.of(text)
+    assert not re.search(r"stablehlo\.(multiply|divide) .*tensor<6x6xf32>", rewritten.text)
+    x = _normal(6)
+    for scale in (2.0**-9, 2.0**9):
+        (got,) = rewritten.run([Split(x, np.float32(scale))])
+        (want,) = interpret(text, [x * np.float32(scale)])
+        np.testing.assert_allclose(recombine(got.data, got.scale), want, rtol=1e-6)

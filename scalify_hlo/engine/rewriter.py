@@ -83,6 +83,7 @@ class Rewriter:
         self._leaves_traces = options.print_rules or options.mark_tensors
         self.carried: set[ir.Value] = set()
         self.settled: set[ir.Value] = set()  # see `mark_settled`
+        self.held: set[ir.Value] = set()  # carried by a loop that brings them back to the scale that they have
 
     @property
     def slack(self) -> float:
@@ -457,6 +458,7 @@ class Attempt:
             rewriter.bounded_divisors.pop(value, None)
             rewriter.carried.discard(value)
             rewriter.settled.discard(value)
+            rewriter.held.discard(value)
         for value in self.learnt:
             rewriter.facts.forget(value)
         del rewriter.functions.errors[self.errors :]

@@ -101,6 +101,7 @@ class Rewriting(Protocol):
     products: list[Product]
     dead: list[ir.Operation]
     settled: set[ir.Value]  # see `mark_settled`
+    held: set[ir.Value]  # carried by a loop that brings them back to the scale that they have
 
     @property
     def slack(self) -> float:
