@@ -5,7 +5,7 @@ import io
 from typing import TypeVar
 
 from scalify_hlo.analysis.narrow_values import mark_wide, unmark_wide
-from scalify_hlo.analysis.quantised_values import mark_casts_of_values
+from scalify_hlo.analysis.quantised_values import mark_casts_of_values, was_retyped
 from scalify_hlo.analysis.single_iterations import unroll_single_iterations
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.merged_factors import merge_factors
@@ -92,6 +92,7 @@ def scalify_in_place(
 def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnostic] | None) -> None:
     with module.context, ir.Location.unknown():
         check_preconditions(module)
+        retyped = was_retyped(module)
         function = public_function(module)
         selection = select_arguments(function, options)
         if is_rewritten(function):
@@ -115,7 +116,8 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         inline_calls(module)
         if survey.casts:
             arguments = zip(function.regions[0].blocks[0].arguments, selection.scaled, strict=True)
-            mark_casts_of_values(module, {argument for argument, scaled in arguments if not scaled})
+            unscaled = {argument for argument, scaled in arguments if not scaled}
+            mark_casts_of_values(module, unscaled, retyped=retyped)
         if survey.minima:
             write_as_clamps(module)
         if options.statistics == "f32" and survey.narrow:

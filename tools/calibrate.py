@@ -87,6 +87,8 @@ def main(
     files = input_files(inputs)
     module = with_sizes_of(parse(read_program(input_path), make_context()), [*files, *weights])
     calibration = Calibration(module, precision, method, channels)
+    if budget is not None and not calibration.has_fp8_products:
+        raise ScalifyError("--keep-wide: this precision has no FP8 products: give --precision=fp8")
     check_scores(calibration.signature, scores)
     batches = Batches(calibration.signature.arguments, weights, files, platform_index(module))
     if resume and os.path.exists(output_path):

@@ -31,14 +31,20 @@ def is_narrowing(op: ir.Operation) -> bool:
     return tensor_info(op.results[0].type).is_narrow and not tensor_info(op.operands[0].type).is_narrow
 
 
-def mark_casts_of_values(module: ir.Module, unscaled: Container[ir.Value] = ()) -> None:
-    """Mark the casts of products with a number of unknown size; those to f16 only before a pass has put some in.
+def was_retyped(module: ir.Module) -> bool:
+    """Whether a pass has put casts to f16 into a module, which no longer says so."""
+    attributes = module.operation.attributes
+    found = RETYPED in attributes
+    if found:
+        del attributes[RETYPED]
+    return found
 
-    unscaled: arguments that no scale is given for.
+
+def mark_casts_of_values(module: ir.Module, unscaled: Container[ir.Value] = (), *, retyped: bool = False) -> None:
+    """Mark the casts of products with a number of unknown size.
+
+    unscaled: arguments that no scale is given for. retyped: a pass has put casts to f16 in, which are none of these.
     """
-    retyped = RETYPED in module.operation.attributes
-    if retyped:
-        del module.operation.attributes[RETYPED]
     for op in walk(module.operation):
         if op.name == _CONVERT and is_narrowing(op):
             own = not retyped or tensor_info(op.results[0].type).element in LARGEST

@@ -3,6 +3,7 @@
 - Discardable attributes (`jax.result_info`, `tf.aliasing_output`, `scalify.*` ...) are any attribute to the verifier:
   a table says the kind of each that is read here.
 - Functions may not call themselves, directly or through others: StableHLO has no recursion, and XLA inlines calls.
+- A function has one block: XLA takes no branches between blocks.
 - A function that is called has a body, and a marker the operands and results of its meaning.
 - A mesh has as many devices as the module is partitioned over: Shardy does not check it, and XLA names no place.
 """
@@ -94,6 +95,10 @@ def mesh_errors(module: ir.Module) -> list[Diagnostic]:
 def _check_function(name: str, function: ir.Operation, errors: list[Diagnostic]) -> None:
     _check_kinds(f"function @{name}", function.attributes, _OF_FUNCTIONS, function.location, errors)
     blocks = function.regions[0].blocks
+    if len(blocks) > 1:
+        message = f"function @{name} has {len(blocks)} blocks: StableHLO has one in each function; write its control "
+        message += "flow as 'stablehlo.while', 'stablehlo.case' or 'stablehlo.if'"
+        errors.append(Diagnostic(message, describe_location(function.location)))
     results = len(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results)
     arguments: Sequence[ir.Value] = list(blocks[0].arguments) if len(blocks) else ()
     for key, what in (("arg_attrs", "argument"), ("res_attrs", "result")):

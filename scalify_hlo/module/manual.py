@@ -138,12 +138,13 @@ def _groups(op: ir.Operation, groups: ir.Attribute) -> np.ndarray[Any, Any] | No
         root = above
     named = stablehlo.ReplicaGroupMeshAxesAttr(groups)
     sizes = mesh_sizes(root, named.mesh)
-    if not sizes:
+    axes = list(ir.ArrayAttr(named.axes))
+    if not sizes or not all(stablehlo.AxisRefAttr.isinstance(axis) for axis in axes):  # the verifier takes anything
         return None
     # A part of an axis is `size` of its devices that are `pre_size` steps of the mesh from the axis' start.
     shape = {(name, 1): size for name, size in sizes.items()}
     chosen: list[tuple[str, int]] = []
-    for axis in map(stablehlo.AxisRefAttr, ir.ArrayAttr(named.axes)):
+    for axis in map(stablehlo.AxisRefAttr, axes):
         before, size = 1, sizes.get(axis.name, 1)
         if axis.sub_axis_info is not None:
             part = stablehlo.SubAxisInfoAttr(axis.sub_axis_info)

@@ -223,6 +223,11 @@ class Calibration:
                 tuple(product if formats is not None else None for product, formats, _ in decided),
             )  # fmt: skip
 
+    @property
+    def has_fp8_products(self) -> bool:
+        """Whether the precision is one that makes products FP8."""
+        return self._rewritten.products is not None
+
     def decided_products(self) -> tuple[ir.Module, tuple[MatrixProduct | None, ...]]:
         """The program before its products become FP8, to be changed, and which do. Raises ScalifyError without FP8."""
         module, products = self._rewritten.module, self._rewritten.products

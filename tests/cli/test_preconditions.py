@@ -23,7 +23,15 @@ def argument(attribute: str) -> str:
     return IDENTITY.replace("2xf32>) ->", f"2xf32> {{{attribute}}}) ->")
 
 
+BLOCKS = """
+func.func private @loop(%x: tensor<2xf32>) -> tensor<2xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<2xf32>
+}
+"""
 REFUSED = {
+    "blocks": (calling("main", "loop") + BLOCKS, "6:1", "function @loop has 2 blocks"),
     "alias": (argument('tf.aliasing_output = "a"'), "1:17", "must be an integer"),
     "alias of no result": (argument("tf.aliasing_output = 33 : i32"), "1:17", "one of the 1 results"),
     "next of no result": (argument("scalify.next = -1 : i32"), "1:17", "one of the 1 results"),

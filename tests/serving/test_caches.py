@@ -170,3 +170,19 @@ def test_a_scale_for_a_result_that_is_computed_is_refused(tmp_path: pathlib.Path
     (tmp_path / "scales.json").write_bytes(calibration.scales.to_json())
     with pytest.raises(ScalifyError, match=r"there is no scaled result 'result\[2\]'; the names are result\[0\]"):
         pin_exported(exported, str(tmp_path / "scales.json"), precision="fp8")
+
+
+def test_a_cache_that_the_program_keeps_in_fp8_is_left_to_it() -> None:
+    """It is stored so already, and has no scale."""
+    f8 = jnp.float8_e4m3fn
+
+    def decode(w: jax.Array, x: jax.Array, cache: jax.Array, start: Any) -> Any:
+        cache = jax.lax.dynamic_update_slice(cache, (x @ w)[:, None].astype(f8), (0, start, 0))
+        return jnp.sum(cache.astype(jnp.float32), 1) @ w, cache
+
+    arguments = [normal(32, 32), normal(2, 32), np.zeros((2, 8, 32), f8), np.int32(0)]
+    text = jax.export.export(jax.jit(decode))(*arguments).mlir_module()
+    calibration = Calibration(ir.Module.parse(text, context=make_context()), "fp8")
+    calibration.arguments([arguments])
+    assert calibration.scales.caches == {}
+    assert len(calibration.scales.arguments) == 2

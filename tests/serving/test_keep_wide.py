@@ -194,3 +194,15 @@ def test_scales_that_keep_what_is_not_there(entry: str, value: Any, message: str
     (tmp_path / "scales.json").write_text(json.dumps(document))
     with pytest.raises(ScalifyError, match=message):
         precision_pipeline("fp8", pin_scales=str(tmp_path / "scales.json")).run(clone(module), [])
+
+
+def test_a_precision_without_fp8_is_refused_before_anything_runs(tmp_path: pathlib.Path) -> None:
+    program, inputs, scales = (tmp_path / name for name in ("program.mlir", "inputs.npz", "scales.json"))
+    program.write_text("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}")
+    np.savez(inputs, np.ones(4, np.float32))
+    scales.write_text("of a good run")
+    paths = [str(program), f"--inputs={inputs}", "--keep-wide=2", "--precision=fp16", "-o", str(scales)]
+    done = CliRunner().invoke(calibrate.main, paths)
+    assert done.exit_code == 1
+    assert "--keep-wide: this precision has no FP8 products" in done.output
+    assert scales.read_text() == "of a good run"
