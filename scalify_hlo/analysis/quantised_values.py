@@ -26,11 +26,6 @@ _OF_ANY_SIZE = names(Trait.SPECIAL | Trait.BOUND_TO_TYPE, without=Trait.BOUNDED)
 _STEPS = 48
 
 
-def is_narrowing(op: ir.Operation) -> bool:
-    """Whether a conversion is to a type of less range than f32, from another one."""
-    return tensor_info(op.results[0].type).is_narrow and not tensor_info(op.operands[0].type).is_narrow
-
-
 def was_retyped(module: ir.Module) -> bool:
     """Whether a pass has put casts to f16 into a module, which no longer says so."""
     attributes = module.operation.attributes
@@ -46,10 +41,17 @@ def mark_casts_of_values(module: ir.Module, unscaled: Container[ir.Value] = (), 
     unscaled: arguments that no scale is given for. retyped: a pass has put casts to f16 in, which are none of these.
     """
     for op in walk(module.operation):
-        if op.name == _CONVERT and is_narrowing(op):
-            own = not retyped or tensor_info(op.results[0].type).element in LARGEST
-            if own and _has_unknown_factor(op.operands[0], unscaled):
-                op.attributes[OF_VALUE] = ir.UnitAttr.get()
+        if op.name != _CONVERT:
+            continue
+        made = tensor_info(op.results[0].type)
+        if (
+            not made.is_narrow
+            or (retyped and made.element not in LARGEST)
+            or tensor_info(op.operands[0].type).is_narrow
+        ):
+            continue
+        if _has_unknown_factor(op.operands[0], unscaled):
+            op.attributes[OF_VALUE] = ir.UnitAttr.get()
 
 
 def _has_unknown_factor(value: ir.Value, unscaled: Container[ir.Value]) -> bool:

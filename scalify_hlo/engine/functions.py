@@ -35,8 +35,6 @@ MARKER_PREFIX = "scalify."
 MARKER_ATTRIBUTE = "scalify.composite"
 # In steps of how many powers of its caller's scales a function is told what a factor grows with.
 _SHARED_POWERS = 3
-# The type of a channel: from device to device.
-_BETWEEN_DEVICES = 1
 
 
 class FunctionTable:
@@ -66,7 +64,7 @@ class FunctionTable:
 
     def new_channel(self) -> ir.Attribute:
         """A channel that no other operation has: without partitioning XLA takes all that have one for the same."""
-        return stablehlo.ChannelHandle.get(next(self._channels), _BETWEEN_DEVICES)
+        return stablehlo.ChannelHandle.get(next(self._channels), 1)  # from device to device
 
     @functools.cached_property
     def _channels(self) -> Iterator[int]:

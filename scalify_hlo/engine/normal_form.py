@@ -28,9 +28,11 @@ def to_normal_form(module: ir.Module) -> None:
     place."""
     operations = list(walk(module.operation))
     loops = [op for op in operations if op.name == "stablehlo.while" and runs_once(op)]
+    squares = [op for op in operations if op.name == SQUARE]
+    products = [op for op in operations if op.name in SPELLINGS]
     settle_constants(op for op in operations if op.name == MANUAL)
-    write_as_products([op for op in operations if op.name == SQUARE])
-    for op in [op for op in operations if op.name in SPELLINGS]:
+    write_as_products(squares)
+    for op in products:
         write_as_dot_general(op)
     unroll_single_iterations(loops)
     inline_calls(module)

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from scalify_hlo.analysis.quantised_values import is_narrowing
 from scalify_hlo.analysis.single_iterations import runs_once
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.normal_form import SQUARE
@@ -27,7 +26,7 @@ class Survey:
     scatters: there is a scatter.
     several_devices: there is per-device code, or an operation between devices. regions: per-device code.
     squares: operations that the normal form has not (see scalify_hlo.engine.normal_form).
-    casts: there are conversions to a type of less range.
+    casts: there are conversions, and values of a type of less range.
     minima: there is a minimum, which may be half of a clip.
     loops: there is a loop. once: loops that the normal form has not.
     chlo_functions: composites that it has not (see scalify_hlo.module.chlo_composites).
@@ -63,7 +62,7 @@ class Survey:
         if not self.narrow:
             self.narrow = any(tensor_info(result.type).is_narrow for result in op.results)
         if name == "stablehlo.convert":
-            self.casts = self.casts or is_narrowing(op)
+            self.casts = self.narrow
         elif name == "stablehlo.scatter":
             self.scatters = True
         elif name == "stablehlo.while":

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Container
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.traits import Trait, names, of
+from scalify_hlo.module.traits import TABLE, Trait, names, of
 from scalify_hlo.recognition.blocks import Block
 from scalify_hlo.recognition.graph import Graph, Node, shape_of
 from scalify_hlo.recognition.laws import SLOPE, Law, averages, probabilities, rows
@@ -13,7 +13,11 @@ from scalify_hlo.size.moments import UNIT, Moments
 _POINTWISE = names(
     Trait.ELEMENTWISE | Trait.RESHAPES | Trait.CARRIES, without=Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX
 )
-_COMBINING = frozenset({"stablehlo.divide", "stablehlo.multiply"})
+_MULTIPLY, _DIVIDE, _SUM = "stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce"
+# Linear in all operands together: sums, what is moved or rounded. The `reduce` of a gradient is a sum.
+_LINEAR = {name for name, row in TABLE.items() if row.linear and (0,) in row.linear[:1] and row.degrees == (1,)} | {
+    "stablehlo.add", "stablehlo.subtract", _SUM
+}  # fmt: skip
 # More values than this a gradient does not have.
 _MOST = 64
 
@@ -90,7 +94,7 @@ class _Region:
                     if result not in seen and self._fits(user):
                         seen.add(result)
                         pending.append(result)
-                elif len(others) == 1 and user.name in _COMBINING and _is_linear(user, others):
+                elif len(others) == 1 and (user.name == _MULTIPLY or _divides(user, others)):
                     found[self._first(others[0])] = None
         return list(found)
 
@@ -100,7 +104,7 @@ class _Region:
         if node is None or not self._fits(node):
             return value
         others = [operand for operand in node.operands if not self.own(operand)]
-        if len(others) != 1 or not _is_linear(node, others):
+        if len(others) != 1 or not (node.name in _LINEAR or node.name == _MULTIPLY or _is_linear(node, others)):
             return value
         first = self._first(others[0])
         combined = any(self.own(operand) and self.graph.constant(operand) is None for operand in node.operands)
@@ -125,7 +129,7 @@ class _Region:
                     elif self.graph.constant(operand) is None:
                         added.append(operand)
                 else:
-                    if _is_linear(node, found):
+                    if node.name in _LINEAR or (node.name == _MULTIPLY and len(parts) == 1) or _is_linear(node, found):
                         found[node.result] = self._part(node.name, parts, added)
                         pending.append(node.result)
         return found if len(found) <= _MOST else {}
@@ -174,10 +178,13 @@ def _is_linear(node: Node, values: Container[ir.Value]) -> bool:
 
     # x gelu(x) / c is no gradient of gelu, nor is exp(c) gelu(x)
     """
-    if node.name == "stablehlo.reduce":
-        return True  # a sum
     positions = {i for i, operand in enumerate(node.operands) if operand in values}
     return any(positions.issubset(group) for group in of(node.name).linear)
+
+
+def _divides(node: Node, values: Container[ir.Value]) -> bool:
+    """Whether a value is divided by something."""
+    return node.name == _DIVIDE and node.operands[0] in values
 
 
 def _terms(value: ir.Value, graph: Graph) -> int:
