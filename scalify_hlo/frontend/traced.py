@@ -72,7 +72,10 @@ class Traced:
 
 
 def trace(fun: Callable[..., Any], args: Any, kwargs: Any, *, as_f32: bool) -> Traced:
-    """Trace `fun` on plain arrays. as_f32: narrow floats become f32, which the function was written for."""
+    """Trace `fun` on plain arrays.
+
+    as_f32: narrow floats become f32, which the function was written for; where it refuses that, they stay what they are.
+    """
     leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_scaled)
     names = _names(fun, args, kwargs)
     arrays = (ScaledArray, jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
@@ -95,10 +98,15 @@ def trace(fun: Callable[..., Any], args: Any, kwargs: Any, *, as_f32: bool) -> T
     # What JAX says of a traced value is said of this function and its arguments: "argument params['w'] of step".
     described = jax.api_util.debug_info("scalify", fun, args, kwargs)
     plain.__fun_debug_info__ = described._replace(arg_names=tuple(names[i] for i in dynamic))  # type: ignore[attr-defined]
-    inputs = [data_of(leaves[i]) for i in dynamic]
-    if as_f32:
-        inputs = [_wide(x) for x in inputs]
-    jaxpr, shapes = jax.make_jaxpr(plain, return_shape=True)(*inputs)
+    own = [data_of(leaves[i]) for i in dynamic]
+    inputs = [_wide(x) for x in own] if as_f32 else own
+    try:
+        jaxpr, shapes = jax.make_jaxpr(plain, return_shape=True)(*inputs)
+    except TypeError:
+        if all(x is y for x, y in zip(own, inputs, strict=True)):
+            raise
+        # A function of narrow arguments, whose loops carry them or whose convolutions want equal types.
+        jaxpr, shapes = jax.make_jaxpr(plain, return_shape=True)(*own)
     jaxpr, closed_over = _hoist_tracers(_without_dead(jaxpr))
     return Traced(leaves, tree, names, dynamic, closed_over, jaxpr, jax.tree.structure(shapes))
 
