@@ -60,6 +60,12 @@ def to_whole(r: OpRewrite) -> None:
 
 
 def _across(r: OpRewrite) -> None:
+    if len(r.op.operands) > 1:
+        # Of Shardy's round trip: XLA takes what stands between two of these for one function of just their results.
+        raise UnsupportedError(
+            "per-device code of several operands in Shardy's round-trip form (xla.sdy.*): export the program with jax "
+            "0.7 or newer, which writes sdy.manual_computation"
+        )
     x = to_rank_0(r.rewriter, r.scaled(0))
     r.set_operand(0, x.data)
     name = "mhlo.sharding"

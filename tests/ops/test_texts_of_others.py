@@ -9,7 +9,7 @@ from jax.sharding import SingleDeviceSharding
 
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.engine.normal_form import to_normal_form
-from scalify_hlo.errors import Diagnostic
+from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
 from scalify_hlo.rewrite import rewrite_module, scalify_in_place
@@ -118,3 +118,21 @@ def test_products_of_presets_run_in_either_spelling() -> None:
             data, scale = xla.compile(str(module))([arguments[0], np.float32(1), arguments[1], np.float32(1)])
         want = arguments[0] @ arguments[1]
         assert np.linalg.norm(data * scale - want) < 1e-2 * np.linalg.norm(want)
+
+
+def test_per_device_code_of_several_operands_in_the_round_trip_form_is_refused() -> None:
+    """Its scales would be left out: XLA hands the function between the two calls their results alone."""
+    text = """
+func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
+  %0:2 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%x, %w)
+      : (tensor<8x4xf32>, tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
+  %1 = call @xla.sdy.manual_computation_body(%0#0, %0#1) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1) : (tensor<4x4xf32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+func.func private @xla.sdy.manual_computation_body(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = stablehlo.add %x, %w : tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}"""
+    with pytest.raises(ScalifyError, match="per-device code of several operands in Shardy's round-trip form"):
+        rewrite_module(text)
