@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.asked_precision import ALGORITHM
+from scalify_hlo.analysis.asked_precision import ALGORITHM, asks_for_f32
 from scalify_hlo.analysis.calls import CallGraph, defining_op
 from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.intervals import before_moves
@@ -241,8 +241,9 @@ class OperationRetyper:
         for i, held in operands.items():
             op.operands[i] = held.read(WIDE if small else compute)
         if ALGORITHM in op.attributes and not small and compute != WIDE:
-            del op.attributes[ALGORITHM]  # of f32 operands, in bf16, say: no reason to compute in FP8
-            op.attributes[kinds.KEPT] = ir.UnitAttr.get()
+            if not asks_for_f32(op):  # in bf16, say: no reason to compute in FP8
+                op.attributes[kinds.KEPT] = ir.UnitAttr.get()
+            del op.attributes[ALGORITHM]
         result = op.results[0]
         element = wide if compute != WIDE and not small else WIDE
         result.set_type(with_element(result.type, element))

@@ -45,10 +45,26 @@ def test_products_that_ask_for_it_are_in_f32(precision: str, preset: str) -> Non
     assert len(types) == 5
 
 
-@pytest.mark.parametrize("precision", ["highest", "F32_F32_F32"])
+@pytest.mark.parametrize("precision", ["highest", "F32_F32_F32", "BF16_BF16_F32_X3"])
 def test_what_all_ask_for_is_a_setting(precision: str) -> None:
     types, _ = _products(precision, precision, "fp16")
     assert types == ["f16"] * 5
+
+
+@pytest.mark.parametrize("precision", [None, "highest", "F32_F32_F32", "BF16_BF16_F32_X3"])
+def test_a_setting_keeps_no_product_from_fp8(precision: Any) -> None:
+    def step(w: list[jax.Array], x: jax.Array) -> list[jax.Array]:
+        def loss(w: list[jax.Array]) -> jax.Array:
+            y = x
+            for each in w:
+                y = jnp.tanh(jnp.dot(y, each, precision=precision))
+            return jnp.mean(y**2)
+
+        return jax.tree.map(lambda w, g: w - 0.1 * g, w, jax.grad(loss)(w))
+
+    w = [np.float32(_RNG.standard_normal((64, 64)) / 8) for _ in range(3)]
+    text = sc.scalify(step, precision="fp8").lower(*sc.as_scaled_array((w, w[0]))).as_text()
+    assert len(re.findall(r"dot_general.*xf8", str(text))) == 3  # of the middle layer
 
 
 def test_an_algorithm_of_f32_operands_does_not_stay_on_others() -> None:
