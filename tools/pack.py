@@ -4,10 +4,11 @@ import os
 from collections.abc import Sequence
 
 import click
+import numpy as np
 
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
-from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.io.files import write_output
 from scalify_hlo.io.serialization import parse
 from scalify_hlo.serving.compensation import Readings
@@ -70,6 +71,10 @@ def main(module_path: str, weights_path: str, output_path: str, inputs: tuple[st
     for name, count in packed.saturated.items():
         message = f"'{name}': {count} elements are beyond the range of its type and were clamped"
         report([Diagnostic(message, weights_path, "warning")])
+    for name, array in tensors.items():
+        unset = int(np.isnan(array.astype(np.float32)).sum()) if is_float_array(array) else 0
+        if unset:
+            report([Diagnostic(f"'{name}': {unset} elements are NaN", weights_path, "warning")])
     left_out = len(tensors) - packed.given
     if left_out:
         click.echo(f"{left_out} arrays belong to no argument and were left out")

@@ -350,3 +350,14 @@ def test_batches_of_no_rows(precision: str) -> None:
     scaled = sc.as_scaled_array((a, b, np.zeros((0, 32), np.float32)))
     found = sc.scalify(lambda a, b, x: jnp.tanh(x @ a) @ b, precision=precision)(*scaled)
     assert found.shape == (0, 32)
+
+
+def test_weights_that_are_no_numbers_are_told_of(tmp_path: pathlib.Path) -> None:
+    """A checkpoint of a run that went wrong."""
+    weights, x = {"a": _normal(32, 64) / 100, "b": _normal(64, 32) / 100}, _normal(16, 32)
+    _served(tmp_path, lambda w, x: jnp.tanh(x @ w["a"]) @ w["b"], weights, (x,), "fp8")
+    weights["a"][0, :3] = np.nan
+    np.savez(tmp_path / "nan.npz", **weights)
+    told = _run(pack.main, tmp_path / "o.mlir", tmp_path / "nan.npz", "-o", tmp_path / "p.npz")
+    assert "'a': 3 elements are NaN" in told
+    assert "'b'" not in told
