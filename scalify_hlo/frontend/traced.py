@@ -74,7 +74,7 @@ class Traced:
 def trace(fun: Callable[..., Any], args: Any, kwargs: Any, *, as_f32: bool) -> Traced:
     """Trace `fun` on plain arrays.
 
-    as_f32: narrow floats become f32, which the function was written for; where it refuses that, they stay what they are.
+    as_f32: narrow floats become f32, which the function was written for; where it refuses that, they stay as they are.
     """
     leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_scaled)
     names = _names(fun, args, kwargs)

@@ -165,10 +165,16 @@ def _constrain_results(op: ir.Operation) -> None:
     del op.attributes[SHARDING]
     for result, sharding in zip(op.results, shardings, strict=True):
         uses = [(use.owner.operation, use.operand_number) for use in result.uses]
-        if uses and isinstance(result.type, ir.RankedTensorType) and ir.RankedTensorType(result.type).rank:
+        if uses and isinstance(result.type, ir.RankedTensorType) and not _says_nothing(result, sharding):
             new = constrain(result, sharding, ir.InsertionPoint.after(op))
             for user, index in uses:
                 user.operands[index] = new
+
+
+def _says_nothing(value: ir.Value, sharding: ir.Attribute) -> bool:
+    """Whether a sharding is one of a number: it is replicated in any case, but where devices have parts of it."""
+    is_number = isinstance(value.type, ir.RankedTensorType) and not ir.RankedTensorType(value.type).rank
+    return is_number and not len(sdy.TensorShardingAttr(sharding).unreduced_axes)
 
 
 def _fold(constraint: ir.Operation) -> bool:
@@ -176,9 +182,8 @@ def _fold(constraint: ir.Operation) -> bool:
     (value,), (result,) = constraint.operands, constraint.results
     sharding = constraint.attributes["sharding"]
     own = sharding_of(value)
-    is_number = isinstance(value.type, ir.RankedTensorType) and not ir.RankedTensorType(value.type).rank
-    if is_number and not len(sdy.TensorShardingAttr(sharding).unreduced_axes):
-        given = False  # a number is replicated in any case, but where devices have parts of it
+    if _says_nothing(value, sharding):
+        given = False
     elif own is None and _may_take(value, sharding):
         lay_out(value.owner.operation, sharding)
         given = True
