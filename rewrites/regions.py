@@ -249,7 +249,7 @@ def scatter(r: OpRewrite) -> None:
         x, u = (r.scaled(i) for i in pairs[0])
         if x.indifferent and u.indifferent:
             return r.result(u.scale, u.moments, indifferent=True)
-        if kind == "second" and x.scale.is_scalar and is_left_by_its_loop(r, 0):
+        if kind == "second" and is_left_by_its_loop(r, 0):
             return write_at_its_scale(r, *pairs[0])
         both = kind != "add" and not x.indifferent and not u.indifferent
         for i, j in (pairs[0], pairs[0][::-1]) if both else ():

@@ -317,9 +317,9 @@ def dynamic_update_slice(r: OpRewrite) -> None:
 
 
 def is_left_by_its_loop(r: OpRewrite, index: int) -> bool:
-    """Whether a loop leaves an operand, which it carries, at the scale that it has."""
+    """Whether a loop leaves an operand, which it carries, at the one number that its scale is."""
     value = r.op.operands[index]
-    return value in r.rewriter.settled or value in r.rewriter.held
+    return (value in r.rewriter.settled or value in r.rewriter.held) and r.scaled(index).scale.is_scalar
 
 
 # s x, t u written into it: s (x with u t/s written into it), where a loop leaves the whole at s

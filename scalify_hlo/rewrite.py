@@ -5,7 +5,7 @@ import io
 from typing import TypeVar
 
 from scalify_hlo.analysis.narrow_values import mark_wide, unmark_wide
-from scalify_hlo.analysis.quantised_values import mark_casts_of_values, was_retyped
+from scalify_hlo.analysis.quantised_values import mark_casts_of_values, unmark_casts_of_values, was_retyped
 from scalify_hlo.analysis.single_iterations import unroll_single_iterations
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.emit.merged_factors import merge_factors
@@ -114,10 +114,11 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         has_composites = to_operations(survey.chlo_functions)
         has_layouts = fold_layouts(module)
         inline_calls(module)
+        casts = False
         if survey.casts:
             arguments = zip(function.regions[0].blocks[0].arguments, selection.scaled, strict=True)
             unscaled = {argument for argument, scaled in arguments if not scaled}
-            mark_casts_of_values(module, unscaled, retyped=retyped)
+            casts = mark_casts_of_values(module, unscaled, retyped=retyped)
         if survey.minima:
             write_as_clamps(module)
         if options.statistics == "f32" and survey.narrow:
@@ -165,6 +166,8 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
         merge_factors(module)
         if has_layouts:
             unfold_layouts(module)
+        if casts:
+            unmark_casts_of_values(module)
         unmark_state(module, loops=survey.loops, named=options.mark_state)
         if mixed:
             unmark_wide(module)

@@ -91,3 +91,11 @@ def test_a_plain_number_beside_scaled_state(number: float) -> None:
     narrow = sc.scalify(step, precision="fp16")
     _, got = narrow(sc.as_scaled_array(W), sc.as_scaled_array(X), np.float32(number))
     assert np.linalg.norm(sc.asarray(got, np.float32) - want) < 0.02 * np.linalg.norm(want)
+
+
+def test_no_mark_is_left_on_a_cast_without_a_scale() -> None:
+    def table(x: Any, n: Any) -> Any:
+        return x * 2, (jnp.arange(4.0) * jnp.exp2(n.astype(jnp.float32))).astype(np.float16)
+
+    text = sc.rewrite_module(jax.jit(table).lower(jnp.ones(4), jnp.int32(3)).as_text())
+    assert "stablehlo.convert" in text and "scalify.of_value" not in text

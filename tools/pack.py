@@ -72,7 +72,7 @@ def main(module_path: str, weights_path: str, output_path: str, inputs: tuple[st
         message = f"'{name}': {count} elements are beyond the range of its type and were clamped"
         report([Diagnostic(message, weights_path, "warning")])
     for name, array in tensors.items():
-        unset = int(np.isnan(array.astype(np.float32)).sum()) if is_float_array(array) else 0
+        unset = int(np.isnan(array.astype(np.float32, copy=False)).sum()) if is_float_array(array) else 0
         if unset:
             report([Diagnostic(f"'{name}': {unset} elements are NaN", weights_path, "warning")])
     left_out = len(tensors) - packed.given

@@ -35,23 +35,30 @@ def was_retyped(module: ir.Module) -> bool:
     return found
 
 
-def mark_casts_of_values(module: ir.Module, unscaled: Container[ir.Value] = (), *, retyped: bool = False) -> None:
-    """Mark the casts of products with a number of unknown size.
+def mark_casts_of_values(module: ir.Module, unscaled: Container[ir.Value] = (), *, retyped: bool = False) -> bool:
+    """Mark the casts of products with a number of unknown size; whether any is marked, here or before.
 
     unscaled: arguments that no scale is given for. retyped: a pass has put casts to f16 in, which are none of these.
     """
+    found = False
     for op in walk(module.operation):
         if op.name != _CONVERT:
             continue
         made = tensor_info(op.results[0].type)
-        if (
-            not made.is_narrow
-            or (retyped and made.element not in LARGEST)
-            or tensor_info(op.operands[0].type).is_narrow
-        ):
+        if not made.is_narrow or tensor_info(op.operands[0].type).is_narrow:
             continue
-        if _has_unknown_factor(op.operands[0], unscaled):
+        own = made.element in LARGEST or not retyped
+        if own and _has_unknown_factor(op.operands[0], unscaled):
             op.attributes[OF_VALUE] = ir.UnitAttr.get()
+        found = found or OF_VALUE in op.attributes
+    return found
+
+
+def unmark_casts_of_values(module: ir.Module) -> None:
+    """Remove the marks of those that no scaled value has come to."""
+    for op in walk(module.operation):
+        if op.name == _CONVERT and OF_VALUE in op.attributes:
+            del op.attributes[OF_VALUE]
 
 
 def _has_unknown_factor(value: ir.Value, unscaled: Container[ir.Value]) -> bool:

@@ -13,10 +13,10 @@ from scalify_hlo.size.moments import UNIT, Moments
 _POINTWISE = names(
     Trait.ELEMENTWISE | Trait.RESHAPES | Trait.CARRIES, without=Trait.BODY | Trait.BOUND_TO_TYPE | Trait.COMPLEX
 )
-_MULTIPLY, _DIVIDE, _SUM = "stablehlo.multiply", "stablehlo.divide", "stablehlo.reduce"
+_MULTIPLY, _DIVIDE = "stablehlo.multiply", "stablehlo.divide"
 # Linear in all operands together: sums, what is moved or rounded. The `reduce` of a gradient is a sum.
-_LINEAR = {name for name, row in TABLE.items() if row.linear and (0,) in row.linear[:1] and row.degrees == (1,)} | {
-    "stablehlo.add", "stablehlo.subtract", _SUM
+_LINEAR = {name for name, row in TABLE.items() if row.linear == ((0,),) and row.degrees == (1,)} | {
+    "stablehlo.add", "stablehlo.subtract", "stablehlo.reduce"
 }  # fmt: skip
 # More values than this a gradient does not have.
 _MOST = 64
@@ -94,7 +94,9 @@ class _Region:
                     if result not in seen and self._fits(user):
                         seen.add(result)
                         pending.append(result)
-                elif len(others) == 1 and (user.name == _MULTIPLY or _divides(user, others)):
+                elif len(others) == 1 and (
+                    user.name == _MULTIPLY or (user.name == _DIVIDE and user.operands[0] == others[0])
+                ):
                     found[self._first(others[0])] = None
         return list(found)
 
@@ -180,11 +182,6 @@ def _is_linear(node: Node, values: Container[ir.Value]) -> bool:
     """
     positions = {i for i, operand in enumerate(node.operands) if operand in values}
     return any(positions.issubset(group) for group in of(node.name).linear)
-
-
-def _divides(node: Node, values: Container[ir.Value]) -> bool:
-    """Whether a value is divided by something."""
-    return node.name == _DIVIDE and node.operands[0] in values
 
 
 def _terms(value: ir.Value, graph: Graph) -> int:

@@ -34,6 +34,8 @@ if hasattr(os, "fork"):
     server = importlib.import_module("forked").Server([module for module, *_ in commands.values()], str(ROOT))
     sys.path.pop(0)
 for command, words in commands.items():
-    words = server.command(*words) if hasattr(os, "fork") else [sys.executable, "-m", *words]
+    module, *arguments = words
+    own_process = [sys.executable, "-c", f"from {module} import main; main()", *arguments]
+    words = server.command(*words) if hasattr(os, "fork") else own_process
     # Not inside a path or a longer name.
     config.substitutions.append((rf"(?<![\w./-]){command}(?![\w.-])", shlex.join(words)))
