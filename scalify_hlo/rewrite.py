@@ -104,6 +104,7 @@ def _rewrite(module: ir.Module, options: ScalifyOptions, remarks: list[Diagnosti
             for other in other_public_functions(module, function):
                 what = f"public function @{symbol_name(other)} is left as it is: the module is called through @main"
                 remarks.append(Diagnostic(what, describe_location(other.location), "remark"))
+        erase_dead(module)  # what nobody reads says nothing of sizes and types
         survey = Survey().walk(module.operation)
         table = FunctionTable(module, options, narrow=survey.narrow)
         if not any(selection.scaled) and not table.contains_marker(function):

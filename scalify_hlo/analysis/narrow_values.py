@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from scalify_hlo.analysis.calls import CALLS, callee_name, is_used, terminator, walk
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.carriers import MAY_CARRY, carries
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import MANUAL
@@ -41,9 +42,14 @@ def is_rounded(value: ir.Value, *, moved: bool = False) -> bool:
             if op.name == "stablehlo.convert" and tensor_info(op.results[0].type).is_narrow:
                 return True
             products = has(op.name, Trait.ELEMENTWISE) and of(op.name).degrees is not None
-            if products or (moved and op.name in _MOVES) or _is_clipped(op, each):
+            if products or (moved and op.name in _MOVES) or _is_laid_out(op) or _is_clipped(op, each):
                 pending.append(op.results[0])
     return False
+
+
+def _is_laid_out(op: ir.Operation) -> bool:
+    """Whether an operation says only how a value is cut over devices."""
+    return op.name in MAY_CARRY and op.name not in _EACH_ITS_OWN and carries(op)
 
 
 def _is_clipped(op: ir.Operation, value: ir.Value) -> bool:

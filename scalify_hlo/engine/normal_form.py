@@ -5,7 +5,8 @@ own here. What is looked for in a program, a normalisation or an average of squa
 that legalisation writes out as polynomials (erf) are looked for in either form (scalify_hlo.recognition.expansions).
 An inner `jit`, and so each function of `jax.numpy`, is a private function, which means what its body does where it is
 called (scalify_hlo.engine.inlining). So does a loop that is known to run once: its carried values take no scale that
-more iterations would need.
+more iterations would need. What nobody reads is no part of a program: JAX hands `scalify` a second exponential of the
+derivative of erfc, say, and none in an export.
 """
 
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from scalify_hlo.analysis.single_iterations import runs_once, unroll_single_iter
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.inlining import inline_calls
 from scalify_hlo.module.clips import write_as_clamps
+from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.dot_generals import SPELLINGS, write_as_dot_general
 from scalify_hlo.module.manual import MANUAL, settle_constants
 from scalify_hlo.types import tensor_info
@@ -25,7 +27,8 @@ SQUARE = "chlo.square"
 def to_normal_form(module: ir.Module) -> None:
     """Write squares as products, products of matrices as `dot_general`, private functions where they are called, loops
     that run once as their bodies, clips as clamps, and constants that per-device code is given or gives as such, in
-    place."""
+    place; dead operations are erased."""
+    erase_dead(module)
     operations = list(walk(module.operation))
     loops = [op for op in operations if op.name == "stablehlo.while" and runs_once(op)]
     squares = [op for op in operations if op.name == SQUARE]
