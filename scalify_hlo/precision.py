@@ -126,6 +126,11 @@ class PrecisionPolicy:
         return (self.parameters, self.moments) != ("f32", "f32")
 
     @property
+    def stores_bf16(self) -> bool:
+        """Whether something that a training step carries is stored in bf16 though it is f32 in the program."""
+        return "bf16" in (self.parameters, self.moments)
+
+    @property
     def needs_scales(self) -> bool:
         """Whether values would leave the range of their types without scales: f16 and FP8."""
         types = (self.compute, self.parameters, self.gradients, self.moments)

@@ -21,7 +21,7 @@ from experiments.optimiser import Schedule, adam, initial_state
 from experiments.recipes import LOSS_SCALE, RECIPES, compiled_step, first_state
 from experiments.train import Settings, diagnosis, rescales, run
 from experiments.unit_layers import UnitScaledLayers
-from scalify_hlo import ScaledArray, as_scaled_array
+from scalify_hlo import as_scaled_array
 
 TINY = Settings(
     layers=1, width=32, heads=2, groups=1, context=8, batch=2, steps=3, warm_up=1, evaluation_batches=1

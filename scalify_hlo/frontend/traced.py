@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.api_util
 import jax.core
+import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jax.interpreters.partial_eval import dce_jaxpr
@@ -71,10 +72,11 @@ class Traced:
         return inputs, results
 
 
-def trace(fun: Callable[..., Any], args: Any, kwargs: Any, *, as_f32: bool) -> Traced:
+def trace(fun: Callable[..., Any], args: Any, kwargs: Any, precision: PrecisionPolicy | None) -> Traced:
     """Trace `fun` on plain arrays.
 
-    as_f32: narrow floats become f32, which the function was written for; where it refuses that, they stay as they are.
+    precision: what it may be stored in, for which it was written in f32: floats of the types that this stores become
+        f32. Where the function refuses that, they stay as they are, as those of other types do.
     """
     leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_scaled)
     names = _names(fun, args, kwargs)
@@ -99,7 +101,7 @@ def trace(fun: Callable[..., Any], args: Any, kwargs: Any, *, as_f32: bool) -> T
     described = jax.api_util.debug_info("scalify", fun, args, kwargs)
     plain.__fun_debug_info__ = described._replace(arg_names=tuple(names[i] for i in dynamic))  # type: ignore[attr-defined]
     own = [data_of(leaves[i]) for i in dynamic]
-    inputs = [_wide(x) for x in own] if as_f32 else own
+    inputs = own if precision is None else [_traced_as(leaves[i], precision) for i in dynamic]
     try:
         jaxpr, shapes = jax.make_jaxpr(plain, return_shape=True)(*inputs)
     except TypeError:
@@ -121,10 +123,18 @@ def _type_of(x: Any) -> Any:
     return (np.shape(x), is_float(x)) if hasattr(x, "dtype") else None
 
 
-def _wide(x: Any) -> Any:
-    """The type of an array with f32 for a narrower float, over devices as that is; any other array itself."""
-    narrow = is_float(x) and x.dtype.itemsize < 4
-    return jax.typeof(x).update(dtype=np.dtype(np.float32), weak_type=False) if narrow else x
+def _traced_as(leaf: Any, precision: PrecisionPolicy) -> Any:
+    """What stands for an argument: the type of an array with f32 for what a precision may store f32 in, over devices as
+    that is; other arrays themselves.
+
+    No precision chooses bf16 but by its name, and one that stores FP8 stores a scale with it: elsewhere these types are
+    the program's own.
+    """
+    x = data_of(leaf)
+    if not is_float(x) or x.dtype.itemsize >= 4:
+        return x
+    own = not precision.stores_bf16 if x.dtype == jnp.bfloat16 else x.dtype.itemsize == 1 and not is_scaled(leaf)
+    return x if own else jax.typeof(x).update(dtype=np.dtype(np.float32), weak_type=False)
 
 
 def _without_dead(jaxpr: Any) -> Any:

@@ -344,7 +344,7 @@ def _prepared(
     fun: Callable[..., Any], options: ScalifyOptions, precision: PrecisionPolicy | None, args: Any, kwargs: Any
 ) -> tuple[Traced, Call]:
     """`fun` traced on plain arrays, and the call of it on (data, scale) pairs."""
-    traced = trace(fun, args, kwargs, as_f32=precision is not None)
+    traced = trace(fun, args, kwargs, precision)
     jaxpr, leaves = traced.jaxpr, [traced.leaves[i] for i in traced.dynamic]
     if precision is not None and precision.needs_scales:
         leaves = _measured(traced, leaves)
@@ -399,7 +399,7 @@ def _plain_results(traced: Traced, call: Call) -> list[int]:
 
 def _stored(fun: Callable[..., Any], precision: PrecisionPolicy, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """(args, kwargs) in the types of a precision; ScaledArrays keep their scales, plain state gets some."""
-    traced = trace(fun, args, kwargs, as_f32=True)
+    traced = trace(fun, args, kwargs, precision)
     stored, _ = traced.stored_types(precision)
     types = dict(zip(traced.dynamic, stored[len(traced.closed_over) :], strict=True))
     narrow: set[int] = set()
