@@ -204,7 +204,7 @@ def test_an_unknown_row_is_one_line() -> None:
 
 
 def test_a_row_that_breaks_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is infinite in f32 too, as a mask, is no break. Which f16 result overflows is XLA's business, so said here."""
+    """What is infinite in f32 too, as a mask, is no break. Which f16 result overflows is up to XLA, so said here."""
     measured = train._measured
 
     def with_overflow(module: Any, precision: str, arrays: Any, include: Any) -> Any:

@@ -11,6 +11,7 @@ type that does not hold it. `jax.numpy` functions see a plain array of at least 
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -90,6 +91,12 @@ class ArrayMethods:
             xp: Any = np if isinstance(scale, np.ndarray) else jnp
             scale = xp.broadcast_to(scale, self.data.shape)[index]
         return type(self)(self.data[index], scale)  # type: ignore[call-arg]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        # For flax nnx, which assigns to what a variable holds; a TypeError elsewhere.
+        from scalify_hlo.frontend.assignment import assign
+
+        assign(self, index, value, sys._getframe(1))  # type: ignore[arg-type] # pyright: ignore[reportPrivateUsage]
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name

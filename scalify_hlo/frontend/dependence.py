@@ -21,6 +21,8 @@ from scalify_hlo.frontend.composite import composite_p
 
 _PLAIN = frozenset({"scalify.get_data_and_scale", "scalify.stop_scaling"})
 _SCALED = "scalify.set_scaling"
+# What a function within a function is, by the version of JAX.
+_INLINED_CALLS = ("jit", "pjit")
 
 
 def scaled_results(jaxpr: Any, scaled: Sequence[bool]) -> list[bool]:
@@ -54,6 +56,24 @@ def sets_shaped_scaling(jaxpr: Any) -> bool:
         or any(sets_shaped_scaling(inner) for inner in jaxprs_in_params(eqn.params))
         for eqn in _open(jaxpr).eqns
     )
+
+
+def forwarded_inputs(jaxpr: Any) -> list[int | None]:
+    """For each result of a (closed) jaxpr, the input that it is, handed on by calls at most; None for other results."""
+    jaxpr = _open(jaxpr)
+    known: dict[Any, int | None] = {var: i for i, var in enumerate(jaxpr.invars)}
+
+    def read(atom: Any) -> int | None:
+        return None if isinstance(atom, Literal) else known.get(atom)
+
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name in _INLINED_CALLS:
+            inputs = [read(atom) for atom in eqn.invars]
+            inner = forwarded_inputs(eqn.params["jaxpr"])
+            known.update(
+                (var, inputs[i]) for var, i in zip(eqn.outvars, inner, strict=True) if i is not None
+            )
+    return [read(atom) for atom in jaxpr.outvars]
 
 
 def is_float(aval: Any) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jax.interpreters.partial_eval import dce_jaxpr
 
-from scalify_hlo.frontend.dependence import is_float
+from scalify_hlo.frontend.dependence import forwarded_inputs, is_float
 from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape, is_scaled
 from scalify_hlo.frontend.state_pairs import state_pairs
 from scalify_hlo.frontend.static_leaves import is_static, wrapped
@@ -65,6 +65,13 @@ class Traced:
         inputs = {leaf: len(self.closed_over) + i for i, leaf in enumerate(self.dynamic)}
         found = self._state(of_one_argument=True)
         return tuple((inputs[leaf], result) for result, leaf in found.items() if leaf in inputs)
+
+    @property
+    def forwarded(self) -> list[tuple[int, Any]]:
+        """(result, leaf), of results that are arguments as they came."""
+        first = len(self.closed_over)
+        found = forwarded_inputs(self.jaxpr)
+        return [(k, self.leaves[self.dynamic[i - first]]) for k, i in enumerate(found) if i is not None and i >= first]
 
     def stored_types(self, precision: PrecisionPolicy) -> tuple[list[str], list[str]]:
         """NumPy names of the element types of the jaxpr's inputs and results in a precision."""

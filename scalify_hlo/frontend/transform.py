@@ -337,6 +337,9 @@ def _apply(
     for result, argument in traced.state.items():
         if is_float(data_of(results[result])):
             results[result] = as_it_was(results[result], traced.leaves[argument])
+    for result, leaf in traced.forwarded:  # weights that a step only reads do not grow
+        if is_float(data_of(leaf)) and data_of(leaf).dtype.itemsize < data_of(results[result]).dtype.itemsize:
+            results[result] = leaf
     return jax.tree.unflatten(traced.out_tree, results)
 
 

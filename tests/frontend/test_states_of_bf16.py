@@ -1,4 +1,4 @@
-"""State of a type that no precision has chosen: bf16 parameters, moments and adapters' bases, and FP8 caches stay so."""
+"""State of a type that no precision has chosen stays: bf16 parameters, moments, bases of adapters, FP8 caches."""
 
 import functools
 from collections.abc import Callable

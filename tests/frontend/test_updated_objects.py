@@ -112,3 +112,51 @@ def test_gradients_that_are_not_returned_are_no_backward_pass() -> None:
 
     found = sc.scalify(loss, precision="fp8")(*sc.as_scaled_array((w, x, y)))
     np.testing.assert_allclose(np.asarray(found), loss(w, x, y), rtol=0.05)
+
+
+def test_metrics_and_an_evaluation_between_epochs() -> None:
+    """flax's tutorial: metrics are updated in the steps, read and reset between epochs, in which a model is evaluated.
+
+    The evaluation, which reads the model, gave f32 for its f16 weights; the reset raised a TypeError.
+    """
+    model, optimizer = sc.as_scaled_array(objects())
+    metrics = nnx.MultiMetric(loss=nnx.metrics.Average("loss"))
+
+    @nnx.jit
+    def train(model: Any, optimizer: Any, metrics: Any, x: jax.Array, y: jax.Array) -> None:
+        metrics.update(loss=step(model, optimizer, x, y))
+
+    @nnx.jit
+    def evaluate(model: Any, metrics: Any, x: jax.Array, y: jax.Array) -> None:
+        model.eval()
+        metrics.update(loss=jnp.mean((model(x) - y) ** 2))
+
+    train, evaluate = (sc.scalify(each, precision="fp8") for each in (train, evaluate))
+    losses: list[float] = []
+    for _ in range(3):
+        for i in range(5):
+            train(model, optimizer, metrics, *sc.as_scaled_array(batch(i)))
+        kinds = [x.dtype for x in jax.tree.leaves(nnx.state(model))]
+        metrics.reset()
+        evaluate(model, metrics, *sc.as_scaled_array(batch(9)))
+        assert [x.dtype for x in jax.tree.leaves(nnx.state(model))] == kinds
+        losses.append(float(metrics.compute()["loss"]))
+        metrics.reset()
+    assert losses[2] < losses[1] < losses[0]
+
+
+def test_elements_of_variables_are_assigned() -> None:
+    """The variable gets another array: what else holds the old one, a copy of the best state say, keeps it."""
+    layer = sc.as_scaled_array(nnx.Linear(3, 4, rngs=nnx.Rngs(0)))
+    before = layer.kernel[...]
+    kept = np.asarray(before)
+    layer.kernel[...] = np.full((3, 4), 3.0, np.float32)
+    assert isinstance(layer.kernel[...], sc.ScaledArray) and np.all(np.asarray(layer.kernel[...]) == 3)
+    layer.kernel[0] = jnp.zeros(4)
+    layer.kernel[1, 2] = 5.0
+    np.testing.assert_array_equal(np.asarray(layer.kernel[...]), [[0] * 4, [3, 3, 5, 3], [3] * 4])
+    layer.bias[...] = 2.0
+    np.testing.assert_array_equal(np.asarray(layer.bias[...]), [2] * 4)
+    np.testing.assert_array_equal(np.asarray(before), kept)
+    with pytest.raises(TypeError, match=r"not changed in place.*x\.at\[index\]\.set"):
+        before[0] = 1.0
