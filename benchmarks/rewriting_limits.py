@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from scalify_hlo.bindings import ir, make_context
-from scalify_hlo.rewrite import scalify_in_place
+from scalify_hlo.in_place import scalify_in_place
 
 T = "tensor<4xf32>"
 

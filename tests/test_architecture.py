@@ -12,8 +12,8 @@ FOLDERS = {"scalify_hlo": "scalify_hlo", "rewrites": "scalify_hlo.rewrites", "to
 # named as if they were some.
 LAYERS = (
     "bindings errors versions moved budget types scale precision options",
-    "module", "io", "analysis", "recognition", "size", "emit", "rules", "engine", "rewrites", "rewrite", "passes",
-    "execution", "aot", "reports", "frontend core lax ops tree nn health", "exported", "packed", "serving",
+    "module", "io", "analysis", "recognition", "size", "emit", "rules", "engine", "rewrites", "in_place", "passes",
+    "rewrite", "execution", "aot", "reports", "frontend core lax ops tree nn health", "exported", "packed", "serving",
     "tools __main__",
 )  # fmt: skip
 # Modules that stand in another folder than the one whose place in the order they have.

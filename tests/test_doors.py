@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from scalify_hlo import ScaledArray, ScalifyOptions, rewrite_module, scalify, scalify_exported
+from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.modules import as_module
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.opt_driver import OptDriver, OptSettings
@@ -154,3 +155,16 @@ def test_every_spelling_of_a_normalisation_has_the_same_scales(name: str):
 def test_scalify_and_an_export_choose_the_same_in_a_precision(name: str, precision: str):
     function = step(FUNCTIONS[name])
     assert by_scalify(function, precision) == by_export(function, precision)
+
+
+@pytest.mark.parametrize("precision", [None, "fp16", "fp8"])
+def test_python_and_the_command_give_the_same_text(precision: str | None):
+    text = jax.jit(step(FUNCTIONS["silu"])).lower(*arguments()).as_text()
+    driver = OptDriver(precision_pipeline(precision), OptSettings(emit="text"))
+    done = driver.process(Program(text.encode(), "text", "in"))
+    assert not done.failed and done.data is not None
+    remarks: list[Diagnostic] = []
+    assert rewrite_module(text, precision=precision, remarks=remarks).strip() == done.data.decode().strip()
+    assert bool(remarks) == (precision is not None)
+    with pytest.raises(ScalifyError, match="fp4"):
+        rewrite_module(text, precision="fp4")

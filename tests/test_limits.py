@@ -9,9 +9,10 @@ from benchmarks import rewriting_limits
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.engine import inlining
 from scalify_hlo.errors import ScalifyError
+from scalify_hlo.in_place import scalify_in_place
 from scalify_hlo.passes import private_functions
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
-from scalify_hlo.rewrite import rewrite_module, scalify_in_place
+from scalify_hlo.rewrite import rewrite_module
 from tests.support import check_program
 
 SIZES: dict[Callable[[int], str], int] = {

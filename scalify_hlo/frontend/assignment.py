@@ -44,4 +44,7 @@ def _whole(array: ScaledArray, value: Any) -> ScaledArray:
 
 
 def _part(array: ScaledArray, index: Any, value: Any) -> ScaledArray:
-    return call_scaled(lambda x, value: x.at[index].set(value), array, value)
+    def with_part(x: Any, value: Any) -> Any:
+        return x.at[index].set(value)
+
+    return call_scaled(with_part, array, value)

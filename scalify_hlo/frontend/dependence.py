@@ -70,9 +70,7 @@ def forwarded_inputs(jaxpr: Any) -> list[int | None]:
         if eqn.primitive.name in _INLINED_CALLS:
             inputs = [read(atom) for atom in eqn.invars]
             inner = forwarded_inputs(eqn.params["jaxpr"])
-            known.update(
-                (var, inputs[i]) for var, i in zip(eqn.outvars, inner, strict=True) if i is not None
-            )
+            known.update((var, inputs[i]) for var, i in zip(eqn.outvars, inner, strict=True) if i is not None)
     return [read(atom) for atom in jaxpr.outvars]
 
 

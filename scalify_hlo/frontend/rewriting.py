@@ -272,8 +272,8 @@ def rewrite(module: Any, options: ScalifyOptions, interface: Interface) -> None:
     What the engine remarks goes to the log as warnings, what the passes tell of their work as information (and as
     warnings what they could not do).
     """
+    from scalify_hlo.in_place import scalify_in_place
     from scalify_hlo.passes.precision_pipeline import passes_with_frozen_weights
-    from scalify_hlo.rewrite import scalify_in_place
 
     options = dataclasses.replace(
         options,

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
+from scalify_hlo.in_place import scalify_in_place
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.base import Pass
 
@@ -16,6 +17,4 @@ class Scalify(ScalifyOptions, Pass):
     name: ClassVar[str] = "scalify"
 
     def apply(self, module: ir.Module, remarks: list[Diagnostic]) -> None:
-        from scalify_hlo.rewrite import scalify_in_place
-
         scalify_in_place(module, self, remarks)

@@ -271,12 +271,12 @@ def test_comments_before_a_program_take_no_time(preamble: str):
 def test_a_defect_of_the_tool_is_called_one(opt: Run, program_file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     from scalify_hlo.tools.scalify_opt import main
 
-    import scalify_hlo.rewrite
+    import scalify_hlo.passes.scalify
 
     def broken(*_: object) -> None:
         raise KeyError("oops")
 
-    monkeypatch.setattr(scalify_hlo.rewrite, "scalify_in_place", broken)
+    monkeypatch.setattr(scalify_hlo.passes.scalify, "scalify_in_place", broken)
     result = opt(program_file)
     assert result.status == 70
     assert "internal error: KeyError: 'oops'" in result.error_line()

@@ -3,9 +3,9 @@
 import pytest
 
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.in_place import scalify_in_place
 from scalify_hlo.module.propagation import propagate
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
-from scalify_hlo.rewrite import scalify_in_place
 
 ROWS = '#sdy.sharding_per_value<[<@mesh, [{"i"}, {}]>]>'
 MODULE = """

@@ -11,8 +11,9 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.engine.normal_form import to_normal_form
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution import xla
+from scalify_hlo.in_place import scalify_in_place
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
-from scalify_hlo.rewrite import rewrite_module, scalify_in_place
+from scalify_hlo.rewrite import rewrite_module
 
 RNG = np.random.default_rng(0)
 

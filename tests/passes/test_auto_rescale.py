@@ -21,13 +21,14 @@ from scalify_hlo.execution import xla
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.in_place import scalify_in_place
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes import samples
 from scalify_hlo.passes.auto_rescale import OF_VALUES, AutoRescale
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.precision_pipeline import passes_around_scalify
 from scalify_hlo.precision import PRESETS
-from scalify_hlo.rewrite import rewrite_module, scalify_in_place
+from scalify_hlo.rewrite import rewrite_module
 from tests.training_programs import Style, forward_text, train_step_text
 
 EVERYWHERE = AutoRescale(places=("branches", "logits", "gradients"))

@@ -14,12 +14,12 @@ from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.signature import entry_signature
+from scalify_hlo.in_place import scalify_in_place
 from scalify_hlo.io.scales_file import ScalesFile
 from scalify_hlo.module.carried_scales import carried_scales
 from scalify_hlo.passes.fold_scales import FoldScales
 from scalify_hlo.passes.pin_scales import pin_scales
 from scalify_hlo.passes.precision_pipeline import precision_pipeline
-from scalify_hlo.rewrite import scalify_in_place
 
 RNG = np.random.default_rng(0)
 
