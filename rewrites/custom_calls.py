@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from scalify_hlo.bindings import ir
-from scalify_hlo.rules.foreign_rules import checked
+from scalify_hlo.rules.foreign_rules import check_callable, check_names, checked, is_foreign
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
-from scalify_hlo.rules.registry import TARGETS, rule
+from scalify_hlo.rules.registry import TARGETS, DuplicateRuleError, rule, source_of
 from scalify_hlo.rules.shapes import to_rank_0
 from scalify_hlo.scale import Scale
 from scalify_hlo.types import tensor_info
@@ -13,11 +13,22 @@ from scalify_hlo.types import tensor_info
 from .collectives import equal_everywhere
 
 
-def custom_call(*targets: str) -> Callable[[Callable[[OpRewrite], None]], Callable[[OpRewrite], None]]:
-    """Register a function as the rule of `stablehlo.custom_call @target`."""
+def custom_call(
+    *targets: str, replace: bool = False
+) -> Callable[[Callable[[OpRewrite], None]], Callable[[OpRewrite], None]]:
+    """Register a function as the rule of `stablehlo.custom_call @target`.
+
+    Raises TypeError without targets or for what is no name or no function, and DuplicateRuleError for a plugin's rule
+    of a target that has one already, unless `replace` is set.
+    """
+    check_names("custom_call", targets)
 
     def register(function: Callable[[OpRewrite], None]) -> Callable[[OpRewrite], None]:
+        check_callable("custom_call", function)
         for target in targets:
+            if TARGETS.get(target) is not None and is_foreign(function) and not replace:
+                places = f"{source_of(TARGETS[target])} and {source_of(function)}"
+                raise DuplicateRuleError(f"two rules for custom call '{target}': {places}")
             TARGETS[target] = checked(function)
         return function
 

@@ -61,6 +61,8 @@ class Scale:
     factors: tuple[tuple[Symbol, int], ...] = ()
 
     def __mul__(self, other: "Scale") -> "Scale":
+        if not isinstance(other, Scale):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"a scale times {other!r}: write scale.shifted(k) for 2^k times a scale")
         if not other.factors:
             return self.shifted(other.exponent)
         return Scale(self.exponent + other.exponent, _merge(self.factors, other.factors, 1))
@@ -75,6 +77,8 @@ class Scale:
             return ONE
         if power == 1:
             return self
+        if not isinstance(power, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"a scale to the power of {power}: powers are integers; of roots see scale.rooted(2)")
         return Scale(self.exponent * power, tuple((s, p * power) for s, p in self.factors))
 
     def shifted(self, exponent: float) -> "Scale":

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import jax.core
 import jax.numpy as jnp
+import numpy as np
 
 from scalify_hlo.frontend.composite import RULE, composite
 from scalify_hlo.frontend.dependence import is_float
@@ -206,6 +207,7 @@ def _flat_results(name: str, results: Any, expected: Any) -> list[Any]:
         if not is_float(aval):
             flat.append(leaf)
             continue
+        _check_scale(name, leaf.scale)
         data, scale = leaf.data, jnp.asarray(leaf.scale, SCALE_DTYPE)
         if (data.shape, data.dtype, scale.shape) != (aval.shape, aval.dtype, ()):
             raise TypeError(
@@ -215,3 +217,10 @@ def _flat_results(name: str, results: Any, expected: Any) -> list[Any]:
             )
         flat += [data, scale]
     return flat
+
+
+def _check_scale(name: str, scale: Any) -> None:
+    """Raises ValueError for a scale that is a number and can be none."""
+    known = isinstance(scale, (int, float, np.generic, np.ndarray))
+    if known and not np.all((np.asarray(scale) > 0) & np.isfinite(scale)):
+        raise ValueError(f"the scale rule of '{name}' returns the scale {scale}: scales are positive and finite")

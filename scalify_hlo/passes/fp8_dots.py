@@ -132,10 +132,12 @@ class FP8Dots(Pass):
             hoist_operands([turn(op) for op in converted])
             if converted:
                 erase_dead(module)
-        left = ", ".join(f"{count}: {reason.partition(' (')[0]}" for reason, count in reasons.most_common())
+        # Whoever asked for FP8 and gets none of it is told what to write.
+        none = bool(reasons) and not converted
+        left = ", ".join(f"{count}: {r if none else r.partition(' (')[0]}" for r, count in reasons.most_common())
         summary = f"{self.name}: {len(converted)} matrix products converted to FP8, {reasons.total()} left"
         summary += f" ({left})" if left else ""
-        remarks.append(Diagnostic(summary, "", "remark"))
+        remarks.append(Diagnostic(summary, "", "warning" if none else "remark"))
 
     def decisions(self, module: ir.Module) -> list[tuple[MatrixProduct, tuple[str, str] | None, str | None]]:
         """Every product, with the formats that its operands would be rounded to, or why it would be left alone."""

@@ -26,6 +26,22 @@ def is_foreign(function: Callable[..., Any]) -> bool:
     return not getattr(function, "__module__", "").startswith(_OWN)
 
 
+def check_names(decorator: str, names: Iterable[object]) -> None:
+    """Raises TypeError unless there are names, all of them text."""
+    given = list(names)
+    if not given:
+        raise TypeError(f'@{decorator}() says of nothing that it has a rule: give names, as in @{decorator}("name")')
+    wrong = next((name for name in given if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise TypeError(f'@{decorator} takes names, as in @{decorator}("name"), not {wrong!r}')
+
+
+def check_callable(decorator: str, function: object) -> None:
+    """Raises TypeError for a rule that is no function."""
+    if not callable(function):
+        raise TypeError(f"@{decorator} is for a function of an OpRewrite, not {function!r}")
+
+
 def check_operations(names: Iterable[str]) -> None:
     """Raises UnknownOperationError for names, such as "stablehlo.add", of operations that do not exist."""
     for name in names:

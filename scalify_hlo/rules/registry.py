@@ -10,10 +10,10 @@ import importlib
 import importlib.metadata
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from scalify_hlo.errors import ScalifyError
-from scalify_hlo.rules.foreign_rules import check_operations, checked, is_foreign
+from scalify_hlo.rules.foreign_rules import check_callable, check_names, check_operations, checked, is_foreign
 
 if TYPE_CHECKING:
     from scalify_hlo.rules.oprewrite import OpRewrite
@@ -142,12 +142,17 @@ def rule(
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register a function as the rule of `ops` ("negate" stands for "stablehlo.negate").
 
-    Raises DuplicateRuleError when an operation has a rule already, unless `replace` is set (for plugins), and
-    UnknownOperationError for a plugin's rule of an operation that does not exist.
+    Raises DuplicateRuleError when an operation has a rule already, unless `replace` is set (for plugins),
+    UnknownOperationError for a plugin's rule of an operation that does not exist, TypeError without names or for a rule
+    that is no function, and ValueError for an unknown family.
     """
+    check_names("rule", ops)
+    if family not in get_args(Family):
+        raise ValueError(f"unknown family '{family}'; known are {', '.join(get_args(Family))}")
     names = [op if "." in op else f"stablehlo.{op}" for op in ops]
 
     def register(function: RuleFunction) -> RuleFunction:
+        check_callable("rule", function)
         if is_foreign(function):
             check_operations(names)
             _foreign.extend(names)
@@ -176,10 +181,12 @@ MARKERS: dict[str, RuleFunction] = {}
 def marker(name: str) -> Callable[[RuleFunction], RuleFunction]:
     """Register a function as the rule of the composite `name`.
 
-    Raises DuplicateRuleError when the composite has a rule already.
+    Raises DuplicateRuleError when the composite has a rule already, and TypeError for what is no name or no function.
     """
+    check_names("marker", (name,))
 
     def register(function: RuleFunction) -> RuleFunction:
+        check_callable("marker", function)
         if name in MARKERS:
             raise DuplicateRuleError(
                 f"two rules for composite {name}: {source_of(MARKERS[name])} and {source_of(function)}"

@@ -123,3 +123,49 @@ def test_custom_call_rule_is_checked_too(monkeypatch: pytest.MonkeyPatch):
     }"""
     with pytest.raises(sc.ScalifyError, match="declares no scale"):
         sc.rewrite_module(text)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda x: x.scale**0.5, r"power of 0\.5: powers are integers"),
+        (lambda x: x.scale * 2, r"a scale times 2: write scale\.shifted"),
+    ],
+)
+@pytest.mark.usefixtures("table")
+def test_a_rule_that_computes_with_a_scale_as_with_a_number(wrong, message):
+    def halves(r):
+        r.set_operand(0, r.scaled(0).data)
+        r.result(wrong(r.scaled(0)))
+
+    _replaced("negate", halves)
+    with pytest.raises(
+        sc.ScalifyError, match=rf"scale rule of stablehlo\.negate \(.*test_rule_authors:\d+\).*{message}"
+    ):
+        sc.scalify(lambda x: -x)(sc.scaled_array(np.float32([1, 3]), 8.0))
+
+
+def test_registrations_that_say_nothing():
+    with pytest.raises(TypeError, match="says of nothing that it has a rule"):
+        custom_call()
+    with pytest.raises(TypeError, match=r"@custom_call takes names.*not 3"):
+        custom_call(3)
+    with pytest.raises(TypeError, match="@marker is for a function"):
+        registry.marker("test.none")(3)
+    with pytest.raises(
+        registry.DuplicateRuleError, match=r"custom call 'Sharding': .*custom_calls:\d+ and .*authors:\d+"
+    ):
+        custom_call("Sharding")(_nothing)
+    with pytest.raises(ValueError, match="unknown family 'bogus'; known are homogeneous"):
+        registry.rule("sine", family="bogus", law="", scale="s", replace=True)
+
+
+@pytest.mark.parametrize("scale", [np.float32(-1), 0.0, np.inf])
+def test_a_scale_that_can_be_none(scale):
+    @sc.custom_scale
+    def h(x):
+        return x + 1
+
+    h.defscale(lambda x: sc.ScaledArray(x.data, scale))
+    with pytest.raises((ValueError, sc.ScalifyError), match="scales are positive and finite"):
+        sc.scalify(h)(sc.scaled_array(np.float32([1, 2]), 4.0))
