@@ -27,6 +27,12 @@ _INLINED_CALLS = ("jit", "pjit")
 
 def scaled_results(jaxpr: Any, scaled: Sequence[bool]) -> list[bool]:
     """For each result of a (closed) jaxpr, whether it carries a scale; `scaled` says so for each input."""
+    found = _dependent(jaxpr, scaled)
+    return [each and is_float(atom.aval) for each, atom in zip(found, _open(jaxpr).outvars, strict=True)]
+
+
+def _dependent(jaxpr: Any, scaled: Sequence[bool]) -> list[bool]:
+    """The same, with the complex results that are computed from what carries a scale: their parts carry one."""
     jaxpr = _open(jaxpr)
     known: dict[Any, bool] = dict(zip(jaxpr.invars, scaled, strict=True))
 
@@ -36,7 +42,7 @@ def scaled_results(jaxpr: Any, scaled: Sequence[bool]) -> list[bool]:
     for eqn in jaxpr.eqns:
         inputs = [read(atom) for atom in eqn.invars]
         for var, value in zip(eqn.outvars, _equation(eqn, inputs), strict=True):
-            known[var] = value and is_float(var.aval)
+            known[var] = value and (is_float(var.aval) or _is_complex(var.aval))
     return [read(atom) for atom in jaxpr.outvars]
 
 
@@ -81,6 +87,12 @@ def is_float(aval: Any) -> bool:
     return dtype is not None and not jnp.issubdtype(dtype, jax.dtypes.extended) and jnp.issubdtype(dtype, jnp.floating)
 
 
+def _is_complex(aval: Any) -> bool:
+    dtype = getattr(aval, "dtype", None)
+    extended = dtype is None or jnp.issubdtype(dtype, jax.dtypes.extended)
+    return not extended and jnp.issubdtype(dtype, jnp.complexfloating)
+
+
 def _equation(eqn: Any, inputs: list[bool]) -> list[bool]:
     if eqn.primitive is composite_p:
         name = eqn.params["name"]
@@ -94,7 +106,7 @@ def _equation(eqn: Any, inputs: list[bool]) -> list[bool]:
         case "while":
             return _while(eqn.params, inputs)
         case "cond":
-            branches = [scaled_results(branch, inputs[1:]) for branch in eqn.params["branches"]]
+            branches = [_dependent(branch, inputs[1:]) for branch in eqn.params["branches"]]
             return [any(column) for column in zip(*branches, strict=True)]
         case _:
             return _call(eqn, inputs)
@@ -109,7 +121,7 @@ def _scan(eqn: Any, inputs: list[bool]) -> list[bool]:
     first = len(inputs) - sliced - carry
     return _fixpoint(
         inputs[first : first + carry],
-        lambda state: scaled_results(body, [*inputs[:first], *state, *inputs[first + carry :]]),
+        lambda state: _dependent(body, [*inputs[:first], *state, *inputs[first + carry :]]),
     )
 
 
@@ -120,7 +132,7 @@ def _rank(atom: Any) -> int:
 def _while(params: Any, inputs: list[bool]) -> list[bool]:
     first = params["cond_nconsts"]
     carry = first + params["body_nconsts"]
-    return _fixpoint(inputs[carry:], lambda state: scaled_results(params["body_jaxpr"], [*inputs[first:carry], *state]))
+    return _fixpoint(inputs[carry:], lambda state: _dependent(params["body_jaxpr"], [*inputs[first:carry], *state]))
 
 
 def _fixpoint(state: list[bool], body: Any) -> list[bool]:
@@ -141,7 +153,7 @@ def _call(eqn: Any, inputs: list[bool]) -> list[bool]:
         if len(body.invars) == len(eqn.invars) and len(body.outvars) == len(eqn.outvars)
     ]
     if len(bodies) == 1:
-        return scaled_results(bodies[0], inputs)
+        return _dependent(bodies[0], inputs)
     return [True] * len(eqn.outvars)
 
 
