@@ -11,6 +11,7 @@ import functools
 from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
+from scalify_hlo.analysis.fed_back import products_of_state
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.products import has_backward_products, matrix_products
@@ -78,6 +79,7 @@ def trains(module: ir.Module, main: str) -> bool:
 class _Finder:
     def __init__(self, calls: CallGraph, main: str):
         self.calls = calls
+        self.main = main
         self.names = NameStacks(calls)
         self.body = calls.body(main)
         self.results = [before_marker(value) for value in terminator(self.body).operands]
@@ -126,6 +128,9 @@ class _Finder:
             if is_update or not (self.trains_by_name and self._is_moved(value)):
                 updates.append(value)
         region.gradients = self._collect(updates, region.values, arguments)
+        if self.trains_by_name:  # P' = P - K H P: what is fed back is no gradient
+            fed_back = {op.results[0] for op in products_of_state(self.calls, self.main, region.state)}
+            region.gradients = [g for g in region.gradients if before_marker(g) not in fed_back]
         region.multiplied = self._behind_products(region)
         if self.trains_by_name:
             self._collect_moved(filter(is_tensor, set(self.results).difference(updates)), region.values)

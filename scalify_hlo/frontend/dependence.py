@@ -89,8 +89,9 @@ def is_float(aval: Any) -> bool:
 
 def _is_complex(aval: Any) -> bool:
     dtype = getattr(aval, "dtype", None)
-    extended = dtype is None or jnp.issubdtype(dtype, jax.dtypes.extended)
-    return not extended and jnp.issubdtype(dtype, jnp.complexfloating)
+    if dtype is None or jnp.issubdtype(dtype, jax.dtypes.extended):
+        return False
+    return jnp.issubdtype(dtype, jnp.complexfloating)
 
 
 def _equation(eqn: Any, inputs: list[bool]) -> list[bool]:

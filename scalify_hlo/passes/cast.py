@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from scalify_hlo.analysis.asked_precision import products_in_f32
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
+from scalify_hlo.analysis.fed_back import products_of_loops, products_of_state
 from scalify_hlo.analysis.given_operands import products_of_given
 from scalify_hlo.analysis.joined import joined_values
 from scalify_hlo.analysis.masked_scores import masked_scores
@@ -29,7 +30,7 @@ from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.held_values import WIDE, Held, convert
-from scalify_hlo.passes.precision_kinds import GIVEN, KEPT
+from scalify_hlo.passes.precision_kinds import FED_BACK, GIVEN, KEPT
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.retyping import Retyper, raise_errors, set_signature
 from scalify_hlo.precision import TYPED, PrecisionPolicy, Preset, policy
@@ -103,7 +104,8 @@ class Cast(Pass):
             any_size = of_any_size(module, calls, state.gradients)
             if chosen.compute != WIDE:
                 _mark_given(calls, symbol_name(main), state)
-            kept = self._kept(calls) | asking | any_size | joined_values(calls)
+            fed_back = _fed_back(calls, main, state) if chosen.compute != WIDE else set[ir.Value]()
+            kept = self._kept(calls) | asking | any_size | joined_values(calls) | fed_back
             masked = _masked(calls, main, state) if chosen.compute != WIDE else set[ir.Value]()
             retyper = Retyper(calls, chosen, state, kept, asking, masked)
             _retype(main, retyper, state, chosen)
@@ -151,6 +153,8 @@ class Cast(Pass):
         inputs = {i for i, each in enumerate(names) if each in self.inputs}
         region.weights = set() if region.trains else find_weights(module, name, inputs)
         region.weights -= _replaced(main)
+        if region.weights and _of_state(CallGraph(module), main, region):
+            region.weights = set()  # of a filter, or values of states: no model that is served
         arguments = main.regions[0].blocks[0].arguments
         for option, patterns, mine, other in (
             ("parameter-names", self.parameter_names, region.parameters, region.moments),
@@ -208,6 +212,24 @@ def _mark_given(calls: CallGraph, main: str, state: UpdateRegion) -> None:
     if state.tells_inputs:
         for op in products_of_given(calls, main, state.learnt):
             op.attributes[KEPT] = ir.StringAttr.get(GIVEN)
+
+
+def _of_state(calls: CallGraph, main: ir.Operation, state: UpdateRegion) -> list[ir.Operation]:
+    """The products by which state is fed back."""
+    pairs = state.state if state.trains else {**given_places(main), **state.state}
+    learnt = state.parameters if state.trains and not state.is_named else ()
+    return products_of_state(calls, symbol_name(main), pairs, learnt, serves=bool(state.weights))
+
+
+def _fed_back(calls: CallGraph, main: ir.Operation, state: UpdateRegion) -> set[ir.Value]:
+    """The results of products by which state is fed back, whose errors would stay in it: they are computed in f32.
+
+    Those of loops, and of a model that is served, are marked as no FP8 products.
+    """
+    of_state = _of_state(calls, main, state)
+    for op in [*products_of_loops(calls, symbol_name(main)), *of_state]:
+        op.attributes[KEPT] = ir.StringAttr.get(FED_BACK)
+    return set() if state.weights else {op.results[0] for op in of_state}
 
 
 def _masked(calls: CallGraph, main: ir.Operation, state: UpdateRegion) -> set[ir.Value]:

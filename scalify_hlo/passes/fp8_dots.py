@@ -40,7 +40,7 @@ from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.cast import STATE
 from scalify_hlo.passes.fp8_quantise import Quantiser, unmoved
 from scalify_hlo.passes.loop_invariants import hoist_operands
-from scalify_hlo.passes.precision_kinds import GIVEN, KEPT
+from scalify_hlo.passes.precision_kinds import FED_BACK, GIVEN, KEPT
 from scalify_hlo.passes.turned_products import turn
 from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
@@ -247,9 +247,11 @@ class FP8Dots(Pass):
             return f"products of {' and '.join(operands)} to {element} have no FP8 form"
         if "algorithm" in product.op.attributes:
             return "it asks for a dot algorithm"
-        if _is_of_given(product):
+        if _is_marked(product, GIVEN):
             if not self.given:
                 return "of what the step is given, whose mean E4M3 may leave nothing beside (convert with given=true)"
+        elif _is_marked(product, FED_BACK):
+            return "what it is computed of is fed back by it, with its errors"
         elif KEPT in product.op.attributes:
             return (
                 "kept by scalify-cast: the optimiser's, named by keep, a transform, of an index or an angle, or asking "
@@ -306,13 +308,13 @@ def _is_of_integers(value: ir.Value) -> bool:
 
 
 # w^T x and x^T dy of what is given, x
-def _is_of_given(product: MatrixProduct) -> bool:
-    """Whether a product is of a layer of what a training step is given: the layer's own, or its weight's gradient."""
+def _is_marked(product: MatrixProduct, mark: str) -> bool:
+    """Whether a product is marked by `scalify-cast`, or is the weight's gradient of a layer that is."""
     layers = (
         (product,) if product.layer is None or product.role == "gradient of the input" else (product, product.layer)
     )
     marks = [each.op.attributes[KEPT] for each in layers if KEPT in each.op.attributes]
-    return ir.StringAttr.get(GIVEN) in marks
+    return ir.StringAttr.get(mark) in marks
 
 
 def _named(product: MatrixProduct, patterns: tuple[str, ...]) -> bool:

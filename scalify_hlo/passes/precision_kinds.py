@@ -28,9 +28,11 @@ MOVEMENT = names(Trait.MOVES | Trait.ASSEMBLES)
 # Attribute of `scalify.get_data_and_scale`, whose data are measured as they are computed, and not as they are stored.
 WHOLE = "scalify.whole"
 # Attribute of products that are to stay as they are: later passes do not make them FP8. Of the first layers of what a
-# training step is given it is a string, for these may be converted by choice (`analysis.given_operands`).
+# training step is given it is a string, for these may be converted by choice (`analysis.given_operands`); so it is of
+# those by which state is fed back (`analysis.fed_back`), which are narrow but for FP8.
 KEPT = "scalify.kept"
 GIVEN = "given"
+FED_BACK = "fed back"
 # Of these the result is usually smaller than the operand.
 SHRINKING = names(Trait.SHRINKS)
 PRODUCTS = names(Trait.CONTRACTS)
