@@ -137,6 +137,11 @@ class PrecisionPolicy:
         return self.fp8_products or any(name not in ("f32", "bf16") for name in types)
 
     @property
+    def stored_epsilon(self) -> float:
+        """Relative distance of neighbouring numbers in the coarsest type that arguments and results may have."""
+        return max(2.0 ** -FLOAT_RANGE[name][2] for name in (self.compute, self.parameters, self.moments))
+
+    @property
     def epsilon(self) -> float:
         """Relative distance of neighbouring numbers in the coarsest of the types."""
         types = {self.compute, self.parameters, self.gradients, self.moments, self.accumulation, self.update}

@@ -8,7 +8,7 @@ import click
 
 from scalify_hlo.bindings import make_context
 from scalify_hlo.errors import ScalifyError
-from scalify_hlo.io.files import write_output
+from scalify_hlo.io.files import check_output, write_output
 from scalify_hlo.io.scales_file import Channels, Method, read_scales
 from scalify_hlo.io.serialization import parse
 
@@ -78,6 +78,7 @@ def main(
     from scalify_hlo.serving.shared_scales import add_program
     from scalify_hlo.serving.tensors import Batches, input_files, platform_index, with_sizes_of
 
+    check_output(output_path)
     budget = parse_budget(wide) if wide else None
     if budget is not None and add_to:
         raise ScalifyError("--keep-wide with --add: which weights stay wide is chosen with the first program")

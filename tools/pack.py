@@ -9,7 +9,7 @@ import numpy as np
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.errors import Diagnostic, ScalifyError
 from scalify_hlo.execution.element_types import Array, is_float_array
-from scalify_hlo.io.files import write_output
+from scalify_hlo.io.files import check_output, write_output
 from scalify_hlo.io.serialization import parse
 from scalify_hlo.serving.compensation import Readings
 from scalify_hlo.serving.packing import cache_arguments, pack, pinned_arguments, unpack
@@ -51,6 +51,10 @@ def main(module_path: str, weights_path: str, output_path: str, inputs: tuple[st
     """
     if backwards and inputs:
         raise click.UsageError("--inputs says how weights are rounded, and --unpack rounds none: give one of the two")
+    check_output(output_path)
+    if os.path.exists(output_path) and os.path.realpath(output_path) == os.path.realpath(weights_path):
+        what = "packed weights would replace the weights that they are made of: give -o another name"
+        raise ScalifyError(Diagnostic(what, weights_path))
     module = parse(read_program(module_path), make_context())
     tensors, metadata = read_with_metadata(weights_path)
     if backwards:

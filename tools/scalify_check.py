@@ -33,10 +33,12 @@ own rounding noise. A result is wrong when
   RMS of its error  > N * RMS of the noise + E * eps * RMS of the result    or
   its largest error > N * largest noise + 4 * E * eps * RMS of the result
 
-with N from --tolerance, E from --epsilons and eps that of the result's element type; with --precision, of the coarsest
-type chosen, and the inputs are rounded to the types they are stored in. Infinities and NaNs must be
-where the f64 program or the original has them; integers may differ in N times as many elements as the original's do
-from its f64 self. A result without any finite value is unchecked, which fails too.
+with N from --tolerance, E from --epsilons and eps that of the result's element type. With --precision the noise is what
+its types lose whatever the scales are: that of the original with its values rounded to their digits, operands of
+products to FP8's, without limits of range; and the inputs are rounded to the types they are stored in.
+
+Infinities and NaNs must be where the f64 program or the original has them; integers may differ in N times as many
+elements as the original's do from its f64 self. A result without any finite value is unchecked, which fails too.
 
 Exit status: 0 all results pass, 1 some do not, 2 nothing could be compared.
 """
@@ -80,8 +82,7 @@ def main(
         else:
             rewritten_module = _load(rewritten)
         arrays = None if inputs is None else load_inputs(inputs, entry_signature(original).arguments)
-        coarsest = 0.0 if chosen is None else chosen.epsilon
-        return _compare(display_name(module), original, rewritten_module, arrays, options, coarsest)
+        return _compare(display_name(module), original, rewritten_module, arrays, options, chosen)
     except ScalifyError as error:
         report(error.diagnostics)
         return FAILED
@@ -101,14 +102,14 @@ def _compare(
     rewritten: ir.Module,
     arrays: list[Array] | None,
     options: CheckOptions,
-    coarsest: float,
+    precision: PrecisionPolicy | None,
 ) -> int:
     """Print the comparison; the exit status."""
     from scalify_hlo.execution.check import check_modules  # imports jax: not for --help and broken files
 
     outcome = Stages("scalify-check").run(
         "compiling and running both programs, and the original in f64",
-        lambda: check_modules(original, rewritten, arrays, options, coarsest=coarsest),
+        lambda: check_modules(original, rewritten, arrays, options, precision=precision),
     )
     click.echo(outcome.comparison.table())
     report([Diagnostic(note, name, "note") for note in outcome.notes])

@@ -124,8 +124,8 @@ def _stays(value: ir.Value, body: ir.Block, returned: Sequence[ir.Value]) -> boo
         if op.name not in _MOVES or len(op.operands) != 1:
             return False
         value = op.operands[0]
-    argument = ir.BlockArgument(value)
-    return bool(argument.owner != body or returned[argument.arg_number] == argument)
+    own = [i for i, argument in enumerate(body.arguments) if argument == value]
+    return all(returned[i] == value for i in own)
 
 
 def _between(

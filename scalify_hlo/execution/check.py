@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from scalify_hlo.analysis.roots import under_roots
+from scalify_hlo.analysis.update import trains
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
 from scalify_hlo.execution.compare import Comparison, Tolerance, compare_results
@@ -24,6 +26,7 @@ from scalify_hlo.execution.interpreter import interpret
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.options import CheckOptions
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
+from scalify_hlo.execution.rounded import DIGITS, cast_program, neighbours, operand_digits, rounded_program
 from scalify_hlo.execution.signature import (
     Pairing,
     Signature,
@@ -32,9 +35,13 @@ from scalify_hlo.execution.signature import (
     entry_signature,
     pair_arguments,
 )
+from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.passes.pack_scales import unpack_scales
+from scalify_hlo.precision import PrecisionPolicy
 
 Run = Callable[[Sequence[Array]], list[Array]]
+# How often the noise of a precision is drawn.
+_NEIGHBOURS = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,13 +58,14 @@ def check_modules(
     inputs: Sequence[Array] | None = None,
     options: CheckOptions = CheckOptions(),
     *,
-    coarsest: float = 0.0,
+    precision: PrecisionPolicy | None = None,
 ) -> CheckReport:
     """Compare `rewritten` with `original`, and both with the original computed in f64; no module is changed.
 
     inputs: one array for each argument of `original`; drawn by `options.draw` from `options.seed` when None.
-    coarsest: epsilon of the narrowest type that `rewritten` was brought to, 0 where it has the types of `original`.
-        It may keep floats in narrower types then; the inputs are rounded to these for both.
+    precision: what `rewritten` was brought to; None where it has the types of `original`. It may keep floats in
+        narrower types then: the inputs are rounded to these for both, and what the types lose whatever the scales are
+        counts as noise (`scalify_hlo.execution.rounded`).
 
     Raises ScalifyError when an option is negative, when the signatures do not correspond, when the inputs do not fit,
     and when a module cannot be run; never because results differ: that is in the report.
@@ -67,7 +75,7 @@ def check_modules(
             raise ScalifyError(f"{name} is {getattr(options, name)}; it must not be negative")
     rewritten = _in_pairs(rewritten)
     signature, rewritten_signature = entry_signature(original), entry_signature(rewritten)
-    pairings = pair_arguments(signature, rewritten_signature, narrowed=coarsest > 0)
+    pairings = pair_arguments(signature, rewritten_signature, narrowed=precision is not None)
     notes: list[str] = []
     run_original = _runner(original, options)
     if inputs is None:
@@ -82,7 +90,7 @@ def check_modules(
     splits = split_scales(arrays, options.scales, options.seed)
     shapes = [() if p.scale is None else rewritten_signature.arguments[p.scale].shape for p in pairings]
     splits = spread_scales(splits, shapes, options.seed)
-    if coarsest:
+    if precision is not None:
         splits, arrays = _narrowed(splits, pairings, rewritten_signature, signature)
         original_results = run_original(arrays)
     try:
@@ -97,9 +105,22 @@ def check_modules(
         original_results,
         rewritten_results,
         ideal_results,
-        Tolerance(options.tolerance, options.epsilons, coarsest),
+        Tolerance(options.tolerance, options.epsilons, 0.0 if precision is None else precision.stored_epsilon),
+        [] if precision is None or ideal_results is None else _rounded_results(original, precision, arrays, options),
     )
     return CheckReport(comparison, tuple(notes))
+
+
+def _rounded_results(
+    original: ir.Module, precision: PrecisionPolicy, arrays: Sequence[Array], options: CheckOptions
+) -> list[list[Array]]:
+    """What the program gives with its narrow values rounded as in the types of a precision, on these inputs and on some
+    that are not to be told from them in its types."""
+    cast = cast_program(original, precision)
+    digits = operand_digits(precision, trains=trains(original, symbol_name(public_function(original))))
+    run = _runner(rounded_program(cast, digits), options)
+    eps = 2.0 ** -DIGITS["f16"]
+    return [run(promote_arrays(arrays if seed == 0 else neighbours(arrays, seed, eps))) for seed in range(_NEIGHBOURS)]
 
 
 def _in_pairs(rewritten: ir.Module) -> ir.Module:

@@ -106,11 +106,13 @@ def compare_results(
     rewritten_results: Sequence[Array],
     ideal_results: Sequence[Array] | None,
     tolerance: Tolerance = Tolerance(),
+    noisy_results: Sequence[Sequence[Array]] = (),
 ) -> Comparison:
     """Compare what the two programs returned for the same inputs.
 
     ideal_results: those of the f64 program (`promote_to_f64`), against which both are measured; None where there is
         none: then the original is the reference, without noise.
+    noisy_results: of programs whose distance from the f64 program counts as noise besides the original's.
 
     Raises ScalifyError when the rewritten signature's results are not the original's, paired or plain.
     """
@@ -119,7 +121,10 @@ def compare_results(
         (rewritten_results[p.data], None if p.scale is None else rewritten_results[p.scale]) for p in pairings
     ]
     ideals = original_results if ideal_results is None else ideal_results
-    references = [_Reference.of(o, i, s) for s, o, i in zip(original.results, original_results, ideals, strict=True)]
+    references = [
+        _Reference.of(original_results[i], ideals[i], spec, [each[i] for each in noisy_results])
+        for i, spec in enumerate(original.results)
+    ]
     typical = _typical_noise(original.results, references)
     compared = [
         _compare(spec, reference, data, scale, typical.get(spec.element_type), ideal_results is not None, tolerance)
@@ -139,7 +144,7 @@ class _Reference:
     noise_rms: float
 
     @staticmethod
-    def of(original: Array, ideal: Array, spec: TensorSpec) -> "_Reference":
+    def of(original: Array, ideal: Array, spec: TensorSpec, noisy: Sequence[Array] = ()) -> "_Reference":
         if not (spec.is_float or is_complex(spec.element_type)):
             return _Reference(original, ideal, 0.0, 0.0, 0.0)
         original, ideal = _wide(original), _wide(ideal)
@@ -147,8 +152,12 @@ class _Reference:
             beyond = ~np.isfinite(original) & (np.abs(ideal) > float(_finfo(spec.dtype).max))
             ideal = np.where(beyond, np.copysign(np.inf, ideal), ideal)
         both = np.isfinite(original) & np.isfinite(ideal)
-        noise = np.abs(original[both] - ideal[both])
-        return _Reference(original, ideal, _rms(ideal[np.isfinite(ideal)]), _largest(noise), _rms(noise))
+        found = [np.abs(original[both] - ideal[both])]
+        for each in map(_wide, noisy):
+            both = np.isfinite(each) & np.isfinite(ideal)
+            found.append(np.abs(each[both] - ideal[both]))
+        size = _rms(ideal[np.isfinite(ideal)])
+        return _Reference(original, ideal, size, max(map(_largest, found)), max(map(_rms, found)))
 
 
 def _typical_noise(specs: Sequence[TensorSpec], references: Sequence[_Reference]) -> dict[str, tuple[float, float]]:

@@ -102,7 +102,8 @@ def spread_scales(splits: Sequence[Split], shapes: Sequence[tuple[int, ...]], se
         values = recombine(split.data, split.scale)
         with np.errstate(over="ignore", under="ignore"):
             data = (split.data.astype(np.float64) / factors).astype(split.data.dtype)
-        same = np.array_equal(recombine(data, scale), values, equal_nan=True) and np.isfinite(scale).all()
+        is_scale = np.isfinite(scale).all() and (scale >= np.finfo(np.float32).tiny).all()
+        same = is_scale and np.array_equal(recombine(data, scale), values, equal_nan=True)
         spread.append(Split(data, scale) if same else split)
     return spread
 

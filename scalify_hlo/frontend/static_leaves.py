@@ -1,6 +1,7 @@
-"""Leaves of a tree that are no arrays: activation functions in an equinox module, names, types.
+"""Leaves of a tree that are no arrays: activation functions in an equinox module, names, types, and choices.
 
-`jax.jit` refuses them. Here each becomes a node without children that is compared by what it holds, so that a compiled
+`jax.jit` refuses them, or traces a bool, which a function that decides by it refuses (`inference` of equinox's Dropout
+and BatchNorm). Here each becomes a node without children that is compared by what it holds, so that a compiled
 function has it as part of its arguments' structure: another one, another compilation.
 """
 
@@ -53,8 +54,10 @@ class StaticLeaf:
 
 
 def is_static(leaf: Any) -> bool:
-    """Whether a leaf is something that `jax.jit` would refuse."""
-    return not (isinstance(leaf, _TRACED) or is_scaled(leaf) or hasattr(leaf, "__jax_array__") or hasattr(leaf, "aval"))
+    """Whether a leaf is something that `jax.jit` would refuse, or a bool of Python's."""
+    if isinstance(leaf, _TRACED):
+        return isinstance(leaf, bool)
+    return not (is_scaled(leaf) or hasattr(leaf, "__jax_array__") or hasattr(leaf, "aval"))
 
 
 def has_static(tree: Any) -> bool:

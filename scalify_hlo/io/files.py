@@ -1,6 +1,7 @@
 """Reading inputs and writing outputs, `-` being stdin and stdout; an output file is complete or not there."""
 
 import contextlib
+import errno
 import os
 import sys
 import tempfile
@@ -35,6 +36,20 @@ def read_input(path: str) -> bytes:
 def is_stream(path: str) -> bool:
     """Whether `path` gives its content only once: stdin, a pipe."""
     return path == STANDARD_STREAM or (os.path.exists(path) and not os.path.isfile(path))
+
+
+def check_output(path: str) -> None:
+    """Raise ScalifyError where `write_output` could not write a file: before work whose result would be lost."""
+    if path == STANDARD_STREAM or is_stream(path):
+        if path != STANDARD_STREAM and os.path.isdir(path):
+            raise _file_error(path, "write", IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+        return
+    folder = os.path.dirname(os.path.realpath(path))
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _file_error(path, "write", error) from None
 
 
 def write_output(path: str, data: bytes) -> None:

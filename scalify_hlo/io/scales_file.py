@@ -181,12 +181,12 @@ def _program(content: Mapping[str, Any], path: str, problems: list[Diagnostic]) 
         if not isinstance(content.get(key, {}), dict):
             problems.append(Diagnostic(f"{key}: this is no table of names", path))
     batches = content.get("batches", 0)
-    if not isinstance(batches, int):
+    if type(batches) is not int or batches < 0:
         problems.append(Diagnostic("batches: this is no number of batches", path))
         batches = 0
     return ScalesFile(
         arguments, results, {name: float(number) for name, number in operands.items()},
-        content.get("method", "rms"), str(content.get("precision", "")), batches, statistics,
+        content.get("method", "rms"), _text(content, "precision", path, problems), batches, statistics,
         {name: float(number) for name, number in caches.items()},
         {name: str(argument) for name, argument in _table(content, "cache_arguments").items()},
         {name: float(number) for name, number in rescales.items()},
@@ -235,6 +235,14 @@ def _table(content: Mapping[str, Any], key: str) -> dict[str, Any]:
     return cast(dict[str, Any], found) if isinstance(found, dict) else {}
 
 
+def _text(content: Mapping[str, Any], key: str, path: str, problems: list[Diagnostic]) -> str:
+    found = content.get(key, "")
+    if not isinstance(found, str):
+        problems.append(Diagnostic(f"{key}: this is no text", path))
+        return ""
+    return found
+
+
 def _shapes(content: Mapping[str, Any], key: str, path: str, problems: list[Diagnostic]) -> dict[str, list[int]]:
     shapes: dict[str, list[int]] = {}
     for name, entry in _table(content, key).items():
@@ -260,6 +268,8 @@ def _numbers(content: Mapping[str, Any], key: str, path: str, problems: list[Dia
     numbers: dict[str, Array] = {}
     for name, entry in _table(content, key).items():
         try:
+            if np.asarray(entry).dtype == np.bool_:
+                raise TypeError
             with np.errstate(over="ignore"):  # infinity is told where it is used
                 numbers[name] = np.asarray(entry, np.float32)
         except (TypeError, ValueError, OverflowError):  # the last of an integer beyond f64

@@ -12,8 +12,9 @@ import numpy as np
 from scalify_hlo.analysis.calls import defining_op, terminator
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.engine.signature import public_function
+from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution import xla
-from scalify_hlo.execution.element_types import Array
+from scalify_hlo.execution.element_types import Array, is_float_array
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.module.carriers import carries
@@ -35,7 +36,7 @@ def sampled_readings(
     """What the weights of a pinned module are multiplied by on batches in files, rounded to the nearest themselves.
 
     weights, where: as of `pack`. files: each has the arguments that no weight is, as values.
-    Raises ScalifyError as `pack`, and for files that do not fit.
+    Raises ScalifyError as `pack`, for files that do not fit, and for batches with NaN elements.
     """
     arguments, pinned, own = entry_signature(module).arguments, pinned_arguments(module), own_arguments(module)
     tensors = pack(module, weights, where).tensors
@@ -48,6 +49,9 @@ def sampled_readings(
 
     def inputs() -> Iterator[list[Array]]:
         for arrays in Batches(specs, [], files, known):
+            for k, (spec, array) in enumerate(zip(specs, arrays, strict=True)):
+                if k not in known and is_float_array(array) and np.isnan(array.astype(np.float32, copy=False)).any():
+                    raise ScalifyError(f"argument '{spec.name}' of a batch has NaN elements: nothing is known from it")
             given = dict(zip(own, arrays, strict=True)) | packed
             given |= {i: as_data(given[i], pinned[i], arguments[i]) for i in caches}
             yield [given[i] for i in range(len(arguments))]

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -240,3 +241,54 @@ def test_orbax_checkpoint_resumes_bit_identically(training, tmp_path):
         restored = checkpointer.restore(tmp_path / "state", abstract)
     identical(restored, state)
     identical(advance(training, restored, 3, 3), advance(training, state, 3, 3))
+
+
+@pytest.mark.parametrize("precision", [None, "fp8"])
+def test_equinox_modules_with_bools(precision: str | None):
+    """`inference` of Dropout and BatchNorm, and a field of one's own, by which the module decides as it is traced."""
+    equinox = pytest.importorskip("equinox", reason="equinox is not installed")
+
+    class Net(equinox.Module):
+        first: Any
+        norm: Any
+        dropout: Any
+        last: Any
+        shifted: bool
+
+        def __init__(self, key: jax.Array):
+            a, b = jax.random.split(key)
+            self.first, self.last = equinox.nn.Linear(16, 64, key=a), equinox.nn.Linear(64, 4, key=b)
+            self.norm, self.dropout = equinox.nn.BatchNorm(64, "batch", mode="batch"), equinox.nn.Dropout(0.1)
+            self.shifted = True
+
+        def __call__(self, x: jax.Array, state: Any, key: jax.Array) -> tuple[jax.Array, Any]:
+            x, state = self.norm(self.first(x), state)
+            x = jax.nn.gelu(self.dropout(x, key=key))
+            return self.last(x + 0.1 if self.shifted else x), state
+
+    @equinox.filter_jit
+    def step(model: Any, state: Any, x: jax.Array, y: jax.Array, key: jax.Array) -> tuple[Any, Any, jax.Array]:
+        def loss(model: Any) -> tuple[jax.Array, Any]:
+            batched = jax.vmap(model, axis_name="batch", in_axes=(0, None, 0), out_axes=(0, None))
+            found, new = batched(x, state, jax.random.split(key, len(x)))
+            return jnp.mean((found - y) ** 2), new
+
+        (value, new), gradient = equinox.filter_value_and_grad(loss, has_aux=True)(model)
+        return equinox.apply_updates(model, jax.tree.map(lambda g: -0.1 * g, gradient)), new, value
+
+    def trained(step: Any, *state: Any) -> tuple[Any, list[float]]:
+        losses: list[float] = []
+        for i in range(6):
+            x = np.random.default_rng(i).standard_normal((32, 16)).astype(np.float32)
+            batch = x, np.sin(x[:, :4])
+            *state, loss = step(*state, *(sc.as_scaled_array(batch) if scaled else batch), jax.random.key(i))
+            losses.append(float(loss))
+        return state[0], losses
+
+    scaled = False
+    start = equinox.nn.make_with_state(Net)(jax.random.key(0))
+    _, expected = trained(step, *start)
+    scaled = True
+    model, losses = trained(sc.scalify(step, precision=precision), *sc.as_scaled_array(start))
+    np.testing.assert_allclose(losses, expected, rtol=1e-4 if precision is None else 0.05)
+    assert model.shifted is True and model.dropout.inference is False

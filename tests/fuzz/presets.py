@@ -28,15 +28,15 @@ from scalify_hlo.execution.compare import Tolerance, compare_results
 from scalify_hlo.execution.element_types import Array
 from scalify_hlo.execution.inputs import Split, recombine, rewritten_arguments, split_scales, spread_scales
 from scalify_hlo.execution.interpreter import InterpreterError, interpret
-from scalify_hlo.execution.modules import clone, operations
+from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
+from scalify_hlo.execution.rounded import DIGITS, rounded_program
 from scalify_hlo.execution.signature import entry_signature, pair_arguments
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.normal_form import NormalForm
 from scalify_hlo.passes.pipeline import Pipeline, parse_pipeline
 from scalify_hlo.passes.precision_pipeline import parse_precision, precision_pipeline
 from scalify_hlo.passes.scalify import Scalify
-from scalify_hlo.types import tensor_info
 from tests.fuzz.jax_programs import Program, draw
 from tests.fuzz.judge import described_error, fitted, neighbours, options_of, run_on_xla
 from tests.fuzz.programs import smaller
@@ -46,9 +46,7 @@ PRESETS = ("fp16", "fp16-state", "fp8", "fp8-fp16-state", "bf16", "mxfp8", "nvfp
 # They serve forward programs.
 _FORWARD = ("mxfp8", "nvfp4")
 _VALUES = ("normal", "positive", "small", "equal", "some zeros")
-_ROUNDED, _OPERANDS = "fuzz.digits", "fuzz.operand_digits"
-# Digits after the point, beyond which a value of the type is rounded; of operands of products, E5M2 and E2M1.
-_DIGITS = {"f16": 10, "bf16": 7}
+# Digits after the point, beyond which an operand of a product is rounded: E5M2's, and E2M1's.
 _FP8_DIGITS = 2
 _FP4_DIGITS = 1
 
@@ -131,7 +129,7 @@ def _judge(text: str, arrays: Sequence[Array], found: PresetCase) -> str:
     got = _run(rewritten, rewritten_arguments(splits, pairings, new))
     ideal = _run(promote_to_f64(original), promote_arrays(arrays))
     digits = _FP4_DIGITS if chosen.blocks == "nvfp4" else _FP8_DIGITS
-    rounded = _rounded(cast, operand_digits=digits if chosen.fp8_products else None)
+    rounded = rounded_program(cast, digits if chosen.fp8_products else None)
 
     def failing(results: Sequence[Array], references: Sequence[Sequence[Array]]) -> set[int]:
         wrong = set(range(len(signature.results)))
@@ -144,7 +142,7 @@ def _judge(text: str, arrays: Sequence[Array], found: PresetCase) -> str:
     with np.errstate(all="ignore"):
         result_signature = new
         noisy = [
-            _run(rounded, promote_arrays(neighbours(arrays, seed, 2.0 ** -_DIGITS["f16"]) if seed else arrays))
+            _run(rounded, promote_arrays(neighbours(arrays, seed, 2.0 ** -DIGITS["f16"]) if seed else arrays))
             for seed in range(4)
         ]
         wrong = failing(got, noisy)
@@ -155,45 +153,6 @@ def _judge(text: str, arrays: Sequence[Array], found: PresetCase) -> str:
         result_signature = signature
         hard = wrong & failing(by_hand, noisy)
     return f"wrong: results {sorted(wrong - hard)}" if wrong - hard else f"hard: results {sorted(hard)}"
-
-
-def _rounded(cast: ir.Module, *, operand_digits: int | None) -> ir.Module:
-    """The cast program in f64, rounded where the cast has narrow values, and operands of products where they are."""
-    marked = clone(cast)
-    with marked.context:
-        for op in operations(marked):
-            types = [r.type for r in op.results if isinstance(r.type, ir.RankedTensorType)]
-            digits = [_DIGITS.get(tensor_info(each).element, 0) for each in types]
-            if any(digits) and op.name != "stablehlo.constant":
-                op.attributes[_ROUNDED] = _integer(max(digits))
-            if operand_digits is not None and op.name == "stablehlo.dot_general":
-                op.attributes[_OPERANDS] = _integer(operand_digits)
-    wide = promote_to_f64(marked)
-    with wide.context, ir.Location.unknown():
-        for op in operations(wide):
-            if _OPERANDS in op.attributes:
-                for i, operand in enumerate(list(op.operands)):
-                    if tensor_info(operand.type).is_complex:
-                        continue
-                    op.operands[i] = _reduced(operand, op.attributes[_OPERANDS], ir.InsertionPoint(op))
-            if _ROUNDED in op.attributes:
-                for result in op.results:
-                    if tensor_info(result.type).element == "f64":
-                        uses = [(use.owner, use.operand_number) for use in result.uses]
-                        value = _reduced(result, op.attributes[_ROUNDED], ir.InsertionPoint.after(op))
-                        for owner, number in uses:
-                            owner.operation.operands[number] = value
-        assert wide.operation.verify()
-    return wide
-
-
-def _reduced(value: ir.Value, digits: ir.Attribute, ip: ir.InsertionPoint) -> ir.Value:
-    bits = {"exponent_bits": _integer(11, 32), "mantissa_bits": _integer(ir.IntegerAttr(digits).value, 32)}
-    return ir.Operation.create("stablehlo.reduce_precision", [value.type], [value], bits, ip=ip).results[0]
-
-
-def _integer(number: int, bits: int = 64) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(bits), number)
 
 
 def _run(module: ir.Module, arrays: Sequence[Array]) -> list[Array]:

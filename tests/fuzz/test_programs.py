@@ -50,7 +50,7 @@ def wrong_tanh(monkeypatch: pytest.MonkeyPatch) -> None:
     registry.load()
     monkeypatch.setitem(registry._rules, "stablehlo.tanh", registry.rules()["stablehlo.tanh"])
 
-    @registry.rule("tanh", family="elementwise", law="wrong", scale="s", replace=True)
+    @registry.rule("tanh", family="nonlinear", law="wrong", scale="s", replace=True)
     def _wrong(r: OpRewrite) -> None:
         x = r.scaled(0)
         r.set_operand(0, x.data)

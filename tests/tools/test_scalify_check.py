@@ -329,6 +329,29 @@ def test_an_error_beyond_the_precision_is_caught(check: Check, original: pathlib
     assert check(original, "--rewritten", tmp_path / "other.mlir", "--precision=fp8")[0] == 0
 
 
+@pytest.mark.parametrize("factor", ["0.0", "1.9"])
+def test_fp8_is_no_licence(check: Check, tmp_path: pathlib.Path, factor: str) -> None:
+    """Of a program in FP8 the tolerance was the result itself: zeros agreed, and twice the result."""
+
+    def forward(a: jax.Array, b: jax.Array, x: jax.Array) -> jax.Array:
+        return jax.nn.gelu(jax.nn.gelu(x @ a) @ b) @ b.T
+
+    shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((32, 64), (64, 64), (16, 32))]
+    text = export.export(jax.jit(forward))(*shapes).mlir_module()
+    rewritten = rewrite_module(text, precision="fp8")
+    returned = re.search(r"return (%\d+), (%\w+) : tensor<16x64xf32>", rewritten)
+    assert returned is not None
+    wrong = f"""%factor = stablehlo.constant dense<{factor}> : tensor<16x64xf32>
+    %wrong = stablehlo.multiply {returned[1]}, %factor : tensor<16x64xf32>
+    return %wrong, {returned[2]} : tensor<16x64xf32>"""
+    (tmp_path / "original.mlir").write_text(text)
+    (tmp_path / "right.mlir").write_text(rewritten)
+    (tmp_path / "wrong.mlir").write_text(rewritten.replace(returned[0], wrong))
+    command = (tmp_path / "original.mlir", "--precision=fp8", "--rewritten")
+    assert check(*command, tmp_path / "right.mlir")[0] == 0
+    assert check(*command, tmp_path / "wrong.mlir")[0] == 1
+
+
 def test_an_unknown_precision_is_one_line(check: Check, original: pathlib.Path) -> None:
     status, _, err = check(original, "--precision=fp9")
     assert status == 2 and err.count("\n") == 1 and "unknown precision 'fp9'; known are " in err
