@@ -128,9 +128,8 @@ class _Finder:
             if is_update or not (self.trains_by_name and self._is_moved(value)):
                 updates.append(value)
         region.gradients = self._collect(updates, region.values, arguments)
-        if self.trains_by_name:  # P' = P - K H P: what is fed back is no gradient
-            fed_back = {op.results[0] for op in products_of_state(self.calls, self.main, region.state)}
-            region.gradients = [g for g in region.gradients if before_marker(g) not in fed_back]
+        if self.trains_by_name:
+            region.gradients = self._without_forward(region)
         region.multiplied = self._behind_products(region)
         if self.trains_by_name:
             self._collect_moved(filter(is_tensor, set(self.results).difference(updates)), region.values)
@@ -142,6 +141,19 @@ class _Finder:
             kind = region.parameters if self._is_read_outside(index, region.values) else region.moments
             kind.add(index)
         return region
+
+    # P' = P - K H P; S' = d S + (1 - d) mean(h), inside of the loss
+    def _without_forward(self, region: UpdateRegion) -> list[ir.Value]:
+        """The gradients but what state is fed back by, and what a forward pass gives."""
+        fed_back = {op.results[0] for op in products_of_state(self.calls, self.main, region.state)}
+        found: list[ir.Value] = []
+        for gradient in region.gradients:
+            value = before_marker(gradient)
+            op = defining_op(value)
+            forward = op is not None and self.names.direction(op) is Direction.FORWARD
+            if not forward and value not in fed_back:
+                found.append(gradient)
+        return found
 
     def exact(self, region: UpdateRegion) -> set[int]:
         """The state of a region that a narrow type would spoil."""

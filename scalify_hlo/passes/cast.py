@@ -16,7 +16,7 @@ from scalify_hlo.analysis.masked_scores import masked_scores
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.quantised_values import RETYPED, mark_casts_of_values
 from scalify_hlo.analysis.update import find_update
-from scalify_hlo.analysis.update_region import UpdateRegion
+from scalify_hlo.analysis.update_region import UpdateRegion, before_marker
 from scalify_hlo.analysis.weights import find_weights
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import LIFTED, STORABLE, STORED, argument_names, attributes_of, is_rewritten
@@ -263,6 +263,13 @@ def _retype(main: ir.Operation, retyper: Retyper, state: UpdateRegion, chosen: P
     returned = {before_carriers(value) for value in terminator(body).operands}
     own = (a for i, a in enumerate(body.arguments) if i in state.moments or a in returned)
     retyper.exact.state.update(own, state.gradients, state.multiplied)
+    results = terminator(body).operands
+    for argument, result in state.state.items():
+        if _state_type(argument, state, chosen) == WIDE:
+            new = results[result]
+            while (marked := before_marker(new)) != new:
+                new = marked
+            retyper.exact.returned.add(new)
     last = retyper.block(body)
     elements = {result: _state_type(i, state, chosen) for i, result in state.state.items()}
     elements |= {i: element for i, element in stored_results.items() if i in elements or element != WIDE}

@@ -37,6 +37,7 @@ class ExactValues:
         self.derived: set[ir.Value] = set()  # of the update alone
         # Gradients, arguments that are the optimiser's own, and what is computed of these alone.
         self.state: set[ir.Value] = set()
+        self.returned: set[ir.Value] = set()  # new state that is stored in f32: in memory it lies so, whoever reads it
         self.logged: set[ir.Value] = set()  # whose logarithm is taken, or that only a guard keeps from 0 as a divisor
         self.quotients: set[ir.Value] = set()  # by such divisors: they may be as large as the guard is small
         self.differing: set[ir.Value] = set()  # whose difference from a constant is divided by
@@ -131,6 +132,7 @@ class ExactValues:
         It is by a function that is written out, as by the one operation that the function stands for.
         """
         for found in (
+            self.returned,
             self.logged,
             self.angles,
             self.ranked,
