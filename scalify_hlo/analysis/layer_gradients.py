@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
-from scalify_hlo.analysis.origins import is_uniform
+from scalify_hlo.analysis.origins import Origins, is_uniform
 from scalify_hlo.analysis.products import is_batched, is_padded_away, product_sizes
 from scalify_hlo.bindings import ir
 from scalify_hlo.module import traits
@@ -16,8 +16,10 @@ _MOVED = frozenset({"stablehlo.convert", "stablehlo.transpose", "stablehlo.resha
 _SUMS = frozenset({"stablehlo.add", "stablehlo.all_reduce", "stablehlo.reduce_scatter"})
 
 
-def of_layers(gradients: Iterable[ir.Value], calls: CallGraph) -> set[ir.Value]:
+def of_layers(gradients: Iterable[ir.Value], calls: CallGraph, of_given: Iterable[ir.Operation] = ()) -> set[ir.Value]:
     """Those of the gradients that matrix products without batch dimensions give, of sizes by which FP8 gains.
+
+    of_given: products that are left in 16 bits for what they read, and the gradients of whose weights are so too.
 
     What else there is, sums over rows (biases, gains of norms), scattered rows of tables, kernels of convolutions and
     few numbers (axes, rates), is computed in wider types, and no FP8 product gives it. Nor are those among them that an
@@ -29,11 +31,15 @@ def of_layers(gradients: Iterable[ir.Value], calls: CallGraph) -> set[ir.Value]:
         for value in gradients
         if tensor_info(value.type).rank > 1
     }
+    origins = Origins(calls)
+    given = {origins.of(operand).root for op in of_given for operand in op.operands}
     named = any(Direction.BACKWARD in each for each in directions.values())
     return {
         value
         for value, each in directions.items()
-        if (each == {Direction.BACKWARD} if named else each) and not _is_of_matrices(value, calls, names)
+        if (each == {Direction.BACKWARD} if named else each)
+        and not _is_of_matrices(value, calls, names)
+        and not any(origins.of(x).root in given for op in _products(value, calls) for x in op.operands)
     }
 
 

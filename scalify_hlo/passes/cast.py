@@ -102,12 +102,11 @@ class Cast(Pass):
             chosen = self._for_program(chosen, state)
             asking = products_in_f32(calls)
             any_size = of_any_size(module, calls, state.gradients)
-            if chosen.compute != WIDE:
-                _mark_given(calls, symbol_name(main), state)
+            of_given = _mark_given(calls, symbol_name(main), state) if chosen.compute != WIDE else []
             fed_back = _fed_back(calls, main, state) if chosen.compute != WIDE else set[ir.Value]()
             kept = self._kept(calls) | asking | any_size | joined_values(calls) | fed_back
             masked = _masked(calls, main, state) if chosen.compute != WIDE else set[ir.Value]()
-            retyper = Retyper(calls, chosen, state, kept, asking, masked)
+            retyper = Retyper(calls, chosen, state, kept, asking, masked, of_given)
             _retype(main, retyper, state, chosen)
             raise_errors(retyper.errors)
             retyper.erase_carried()
@@ -207,11 +206,12 @@ def _replaced(main: ir.Operation) -> set[int]:
     return {i for i, place in given_places(main).items() if results[place] != body.arguments[i]}
 
 
-def _mark_given(calls: CallGraph, main: str, state: UpdateRegion) -> None:
-    """Mark the products of what a training step is given, which FP8 would leave no more of than its mean."""
-    if state.tells_inputs:
-        for op in products_of_given(calls, main, state.learnt):
-            op.attributes[KEPT] = ir.StringAttr.get(GIVEN)
+def _mark_given(calls: CallGraph, main: str, state: UpdateRegion) -> list[ir.Operation]:
+    """The products of what a training step is given, which FP8 would leave no more of than its mean, now marked."""
+    found = products_of_given(calls, main, state.learnt) if state.tells_inputs else []
+    for op in found:
+        op.attributes[KEPT] = ir.StringAttr.get(GIVEN)
+    return found
 
 
 def _of_state(calls: CallGraph, main: ir.Operation, state: UpdateRegion) -> list[ir.Operation]:

@@ -38,6 +38,7 @@ class OperationRetyper:
         keep: set[ir.Value],
         asking: set[ir.Value] | None = None,
         masked: set[ir.Value] | None = None,
+        of_given: Iterable[ir.Operation] = (),
     ):
         self.calls = calls
         self.policy = policy
@@ -50,7 +51,7 @@ class OperationRetyper:
         self.errors: list[Diagnostic] = []
         self._gradients = set(update.gradients)
         self._in_fp8 = policy.gradients.startswith("f8")
-        self._of_layers = of_layers(self._gradients, calls) if self._in_fp8 else set[ir.Value]()
+        self._of_layers = of_layers(self._gradients, calls, of_given) if self._in_fp8 else set[ir.Value]()
         self.exact = ExactValues(calls, update.values, policy.compute)
         self._exponentials = Exponentials(calls)
         self.memory = Memory(calls)
