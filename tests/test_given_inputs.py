@@ -234,21 +234,23 @@ def test_anomalies_of_a_corrected_input(loss: str, offset: float) -> None:
         assert np.linalg.norm(np.asarray(one) - other) < 5e-3 * np.linalg.norm(other)
 
 
-@pytest.mark.parametrize("precision", ["fp8", "fp8-fp16-state"])
-def test_gradients_of_layers_of_raw_series(precision: str) -> None:
-    """Series of levels from .02 to 4e4, and a loss relative to each: what a row of a gradient is summed of, small times
+def test_gradients_of_layers_of_raw_series() -> None:
+    """Series of levels from .001 to 1e5, and a loss relative to each: what a row of a gradient is summed of, small times
     large numbers, is 2^-20 of what their sizes foresee, and all of it was 0 in E5M2."""
     rng = np.random.default_rng(0)
-    levels = np.geomspace(0.02, 4e4, 24)[:, None]
-    series = np.float32(levels * (1 + 0.3 * rng.standard_normal((24, 48))))
-    w = np.float32(rng.standard_normal((32, 16)) / 32**0.5)
+    levels = np.float32(10 ** rng.uniform(-3, 5, (64, 1)))
+    x = np.float32(levels * (1 + 0.3 * rng.standard_normal((64, 20))))
+    w = np.float32(rng.standard_normal((20, 16)) / 20**0.5)
 
-    def step(w: jax.Array, x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-        gradient = jax.grad(lambda w: jnp.mean(((x @ w - y) / x.mean(1, keepdims=True)) ** 2))(w)
-        return w - 1e-2 * gradient, gradient
+    def step(state: Any, x: jax.Array, y: jax.Array) -> Any:
+        level = jnp.mean(jnp.abs(x), 1, keepdims=True)
+        gradient = jax.grad(lambda w: jnp.mean(((x @ w - y) / level) ** 2))(state["w"])
+        momentum = 0.9 * state["m"] + gradient
+        return {"w": state["w"] - 1e-3 * momentum, "m": momentum}
 
-    batch = series[:, :32], series[:, 32:]
-    expected = np.asarray(jax.jit(step)(w, *batch)[1])
-    _, found = sc.scalify(step, precision=precision)(sc.as_scaled_array(w), *sc.as_scaled_array(batch))
-    values = sc.asarray(found, np.float32)
-    assert np.linalg.norm(values - expected) < 0.2 * np.linalg.norm(expected)
+    state, batch = {"w": w, "m": np.zeros_like(w)}, (x, x[:, :16] * np.float32(1.1))
+    expected = np.asarray(jax.jit(step)(state, *batch)["m"])
+    scaled = sc.scalify(step, precision="fp8")
+    stored, *_ = scaled.stored(sc.as_scaled_array(state), *sc.as_scaled_array(batch))
+    found = sc.asarray(scaled(stored, *sc.as_scaled_array(batch))["m"], np.float32)
+    assert np.linalg.norm(found - expected) < 0.2 * np.linalg.norm(expected)
