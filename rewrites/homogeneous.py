@@ -74,6 +74,9 @@ def convert(r: OpRewrite) -> None:
                 note_rounded(r.rewriter, data, x)
             r.result(x.scale, x.moments, data=data, indifferent=x.indifferent)
             return r.erase()
+        if x.data.type == r.value().type:  # the data are of this type already
+            r.result(x.scale, x.moments, data=r.operand(0), indifferent=x.indifferent)
+            return r.erase()
         return r.result(x.scale, x.moments, indifferent=x.indifferent)
     if target.element == "i1":
         return None  # x != 0 on the data is s x != 0

@@ -235,7 +235,7 @@ def test_anomalies_of_a_corrected_input(loss: str, offset: float) -> None:
 
 
 def test_gradients_of_layers_of_raw_series() -> None:
-    """Series of levels from .001 to 1e5, and a loss relative to each: what a row of a gradient is summed of, small times
+    """Series of levels from .001 to 1e5, and a loss relative to each: what a gradient is summed of, small times
     large numbers, is 2^-20 of what their sizes foresee, and all of it was 0 in E5M2."""
     rng = np.random.default_rng(0)
     levels = np.float32(10 ** rng.uniform(-3, 5, (64, 1)))

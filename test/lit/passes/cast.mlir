@@ -23,7 +23,8 @@
 // STATE: %[[T:.+]] = stablehlo.tanh %{{.+}} : tensor<32x16xf32>
 // STATE: stablehlo.convert %[[T]] : (tensor<32x16xf32>) -> tensor<32x16xf16>
 // STATE: %[[DW:.+]] = stablehlo.dot_general {{.*}} (tensor<32x64xf16>, tensor<32x16xf16>) -> tensor<64x16xf32>
-// STATE: %[[G:.+]] = stablehlo.convert %[[DW]] : (tensor<64x16xf32>) -> tensor<64x16xf8E5M2>
+// Of a layer of what the step is given: 16 bits, where other gradients are E5M2.
+// STATE: %[[G:.+]] = stablehlo.convert %[[DW]] : (tensor<64x16xf32>) -> tensor<64x16xf16>
 // STATE: %[[WIDE:.+]] = stablehlo.convert %[[G]]
 // STATE: %[[M2:.+]] = stablehlo.add %{{.+}}, %[[WIDE]] : tensor<64x16xf32>
 // STATE: %[[W2:.+]] = stablehlo.subtract %{{.+}}, %{{.+}} : tensor<64x16xf32>

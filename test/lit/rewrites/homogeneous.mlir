@@ -186,8 +186,7 @@ func.func public @convert_to_f16(%0: tensor<3x4xf32>) -> (tensor<3x4xf16>) {
 
 // CHECK-LABEL: func.func public @convert_to_f32(
 // CHECK-SAME: %[[VARG0:[A-Za-z_0-9]+]]: tensor<3x4xf32> {scalify.role = "data"}, %[[VARG1:[A-Za-z_0-9]+]]: tensor<f32> {scalify.role = "scale"}) -> (tensor<3x4xf32> {scalify.role = "data"}, tensor<f32> {scalify.role = "scale"}) {
-// CHECK: %[[V0:[A-Za-z_0-9]+]] = stablehlo.convert %[[VARG0]] : tensor<3x4xf32>
-// CHECK: return %[[V0]], %[[VARG1]] : tensor<3x4xf32>, tensor<f32>
+// CHECK: return %[[VARG0]], %[[VARG1]] : tensor<3x4xf32>, tensor<f32>
 func.func public @convert_to_f32(%0: tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %r = "stablehlo.convert"(%0) : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
     return %r : tensor<3x4xf32>
