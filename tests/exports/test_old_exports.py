@@ -72,7 +72,10 @@ def test_a_training_step(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     said = run(path, "--precision=fp8-fp16-state", "--emit=artifact", "-o", tmp_path / "out.bin")
     assert "4 rescales (1 logits, 3 gradients)" in said
     assert "3 parameters (1056 elements) in f16, 3 moments (1056 elements) in f16" in said
-    assert "0 matrix products converted to FP8, 5 left (3: head (convert with head=true), 2: of what the step is given" in said
+    assert (
+        "0 matrix products converted to FP8, 5 left (3: head (convert with head=true), 2: of what the step is given"
+        in said
+    )
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("forward-*.bin")), ids=lambda path: path.stem)
