@@ -41,7 +41,7 @@ def of_kinds(p: Weights, x: Any) -> jax.Array:
 
 
 def of_tied_weights(p: Weights, x: jax.Array) -> jax.Array:
-    """A weight that two products read: its gradient is a sum of what two give. The first layer's is of what is given."""
+    """A weight that two products read: its gradient is a sum of what two give. The first layer reads what is given."""
     h = jnp.tanh(x @ p["first"])
     return jnp.mean(jnp.square(jnp.tanh(jnp.tanh(h @ p["tied"]) @ p["tied"]) @ p["last"]))
 
