@@ -15,7 +15,7 @@ same from iteration to iteration. A cotangent that goes back through a recurrent
 its way.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from scalify_hlo.analysis.calls import CallGraph, terminator, walk
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
@@ -93,12 +93,27 @@ def _is_written(new: ir.Value, state: ir.Value) -> bool:
 
 def _is_nonlinear(source: ir.Value, end: ir.Value) -> bool:
     """Whether one value is computed of another by a nonlinear function of each element, among others."""
-    found = {op.results[0]: op for op in _around(source, forward=True) if op.name in _NONLINEAR}
-    return bool(found) and any(op.results[0] in found for op in _around(end, forward=False) if op.name in _NONLINEAR)
+
+    def functions(value: ir.Value, *, forward: bool) -> set[ir.Value]:
+        found: set[ir.Value] = set()
+
+        def visit(op: ir.Operation, _: ir.Value) -> bool:
+            if op.name in _NONLINEAR:
+                found.add(op.results[0])
+            return True
+
+        _follow(value, visit, forward=forward)
+        return found
+
+    after = functions(source, forward=True)
+    return bool(after) and not after.isdisjoint(functions(end, forward=False))
 
 
-def _around(value: ir.Value, *, forward: bool) -> Iterator[ir.Operation]:
-    """The operations that are computed of a value, or that it is computed of, in its block and in no region."""
+def _follow(value: ir.Value, visit: Callable[[ir.Operation, ir.Value], bool], *, forward: bool) -> None:
+    """Visit the operations that read a value, or the one that gives it, and those beyond it, in their block.
+
+    visit: of an operation and the value by which it was come to; whether to go on beyond it.
+    """
     pending, seen = [value], set[ir.Value]()
     while pending:
         each = pending.pop()
@@ -110,8 +125,7 @@ def _around(value: ir.Value, *, forward: bool) -> Iterator[ir.Operation]:
         else:
             steps = [each.owner.operation] if isinstance(each, ir.OpResult) else []
         for op in steps:
-            if len(op.results):
-                yield op
+            if visit(op, each):
                 pending += op.results if forward else op.operands
 
 
@@ -139,28 +153,19 @@ def _between(
 
     def closure(value: ir.Value, *, forward: bool) -> dict[ir.Value, ir.Operation]:
         """The products that are reached from a value, by their results."""
-        pending, seen = [value], set[ir.Value]()
         found: dict[ir.Value, ir.Operation] = {}
-        while pending:
-            each = pending.pop()
-            if each in seen:
-                continue
-            seen.add(each)
-            if forward:
-                steps = [use.owner.operation for use in each.uses]
-            else:
-                steps = [each.owner.operation] if isinstance(each, ir.OpResult) else []
-            for op in steps:
-                product = op.name == _PRODUCT
-                if not product and not _is_linear(op, each if forward else None, numbers=numbers):
-                    continue
-                if stacks is not None and stacks.direction(op) is not Direction.OUTSIDE:
-                    continue
-                if product:
-                    found[op.results[0]] = op
-                    if near:
-                        continue
-                pending += op.results if forward else op.operands
+
+        def visit(op: ir.Operation, carried: ir.Value) -> bool:
+            product = op.name == _PRODUCT
+            if not product and not _is_linear(op, carried if forward else None, numbers=numbers):
+                return False
+            if stacks is not None and stacks.direction(op) is not Direction.OUTSIDE:
+                return False
+            if product:
+                found[op.results[0]] = op
+            return not (product and near)
+
+        _follow(value, visit, forward=forward)
         return found
 
     given = closure(end, forward=False)  # first: of weights it ends at their gradients

@@ -26,11 +26,8 @@ def of_layers(gradients: Iterable[ir.Value], calls: CallGraph, of_given: Iterabl
     optimiser multiplies as matrices, nor what a step averages over time besides gradients: a^T a of what layers gave.
     """
     names = NameStacks(calls)
-    directions = {
-        value: {names.direction(op) for op in _products(value, calls)}
-        for value in gradients
-        if tensor_info(value.type).rank > 1
-    }
+    products = {value: _products(value, calls) for value in gradients if tensor_info(value.type).rank > 1}
+    directions = {value: set(map(names.direction, each)) for value, each in products.items()}
     origins = Origins(calls)
     given = {origins.of(operand).root for op in of_given for operand in op.operands}
     named = any(Direction.BACKWARD in each for each in directions.values())
@@ -39,7 +36,7 @@ def of_layers(gradients: Iterable[ir.Value], calls: CallGraph, of_given: Iterabl
         for value, each in directions.items()
         if (each == {Direction.BACKWARD} if named else each)
         and not _is_of_matrices(value, calls, names)
-        and not any(origins.of(x).root in given for op in _products(value, calls) for x in op.operands)
+        and not any(origins.of(x).root in given for op in products[value] for x in op.operands)
     }
 
 

@@ -42,7 +42,7 @@ def _dependent(jaxpr: Any, scaled: Sequence[bool]) -> list[bool]:
     for eqn in jaxpr.eqns:
         inputs = [read(atom) for atom in eqn.invars]
         for var, value in zip(eqn.outvars, _equation(eqn, inputs), strict=True):
-            known[var] = value and (is_float(var.aval) or _is_complex(var.aval))
+            known[var] = value and (is_float(var.aval) or _is_a(var.aval, jnp.complexfloating))
     return [read(atom) for atom in jaxpr.outvars]
 
 
@@ -82,16 +82,13 @@ def forwarded_inputs(jaxpr: Any) -> list[int | None]:
 
 def is_float(aval: Any) -> bool:
     """Whether values of an abstract type can carry a scale."""
+    return _is_a(aval, jnp.floating)
+
+
+def _is_a(aval: Any, kind: Any) -> bool:
     dtype = getattr(aval, "dtype", None)
     # Random keys have an extended type, which numpy's type tests do not understand.
-    return dtype is not None and not jnp.issubdtype(dtype, jax.dtypes.extended) and jnp.issubdtype(dtype, jnp.floating)
-
-
-def _is_complex(aval: Any) -> bool:
-    dtype = getattr(aval, "dtype", None)
-    if dtype is None or jnp.issubdtype(dtype, jax.dtypes.extended):
-        return False
-    return jnp.issubdtype(dtype, jnp.complexfloating)
+    return dtype is not None and not jnp.issubdtype(dtype, jax.dtypes.extended) and jnp.issubdtype(dtype, kind)
 
 
 def _equation(eqn: Any, inputs: list[bool]) -> list[bool]:

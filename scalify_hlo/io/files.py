@@ -40,9 +40,9 @@ def is_stream(path: str) -> bool:
 
 def check_output(path: str) -> None:
     """Raise ScalifyError where `write_output` could not write a file: before work whose result would be lost."""
-    if path == STANDARD_STREAM or is_stream(path):
-        if path != STANDARD_STREAM and os.path.isdir(path):
-            raise _file_error(path, "write", IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+    if os.path.isdir(path):
+        raise _file_error(path, "write", IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+    if is_stream(path):
         return
     folder = os.path.dirname(os.path.realpath(path))
     try:

@@ -30,7 +30,7 @@ from scalify_hlo.execution.inputs import Split, recombine, rewritten_arguments, 
 from scalify_hlo.execution.interpreter import InterpreterError, interpret
 from scalify_hlo.execution.modules import clone
 from scalify_hlo.execution.promote import promote_arrays, promote_to_f64
-from scalify_hlo.execution.rounded import DIGITS, rounded_program
+from scalify_hlo.execution.rounded import DIGITS, operand_digits, rounded_program
 from scalify_hlo.execution.signature import entry_signature, pair_arguments
 from scalify_hlo.passes.cast import Cast
 from scalify_hlo.passes.normal_form import NormalForm
@@ -46,9 +46,6 @@ PRESETS = ("fp16", "fp16-state", "fp8", "fp8-fp16-state", "bf16", "mxfp8", "nvfp
 # They serve forward programs.
 _FORWARD = ("mxfp8", "nvfp4")
 _VALUES = ("normal", "positive", "small", "equal", "some zeros")
-# Digits after the point, beyond which an operand of a product is rounded: E5M2's, and E2M1's.
-_FP8_DIGITS = 2
-_FP4_DIGITS = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,8 +125,7 @@ def _judge(text: str, arrays: Sequence[Array], found: PresetCase) -> str:
     ]
     got = _run(rewritten, rewritten_arguments(splits, pairings, new))
     ideal = _run(promote_to_f64(original), promote_arrays(arrays))
-    digits = _FP4_DIGITS if chosen.blocks == "nvfp4" else _FP8_DIGITS
-    rounded = rounded_program(cast, digits if chosen.fp8_products else None)
+    rounded = rounded_program(cast, operand_digits(chosen, trains=True))  # of all programs, as of the coarser ones
 
     def failing(results: Sequence[Array], references: Sequence[Sequence[Array]]) -> set[int]:
         wrong = set(range(len(signature.results)))
