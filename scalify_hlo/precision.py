@@ -152,8 +152,8 @@ class PrecisionPolicy:
 PRESETS: dict[Preset, PrecisionPolicy] = {
     "f32": PrecisionPolicy("f32", "f32", "f32", "f32"),
     "bf16": PrecisionPolicy("bf16", "f32", "bf16", "f32"),
-    "fp16": PrecisionPolicy("f16", "f32", "f16", "f32"),
-    "fp16-state": PrecisionPolicy("f16", "f16", "f16", "f32"),
+    "fp16": PrecisionPolicy("f16", "f32", "f16", "f32", rescaling=("logits",)),
+    "fp16-state": PrecisionPolicy("f16", "f16", "f16", "f32", rescaling=("logits",)),
     "fp8": PrecisionPolicy("f16", "f16", "f8E5M2", "f32", fp8_products=True, rescaling=("logits",)),
     "fp8-fp16-state": PrecisionPolicy(
         "f16", "f16", "f8E5M2", "f16", fp8_products=True, rescaling=("logits", "gradients")

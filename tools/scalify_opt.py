@@ -150,7 +150,11 @@ def main(
         print(pipeline, file=sys.stderr, flush=True)
     settings = dataclasses.replace(settings, emit=settings.emit or default_form(program.format, output_path))
     outcome = OptDriver(pipeline, settings, instrumentation).process(program)
-    report(outcome.diagnostics if settings.all_remarks else summarised(outcome.diagnostics))
+    told = outcome.diagnostics
+    if outcome.failed and not settings.all_remarks:
+        # What passes before the failing one did is undone.
+        told = [each for each in told if each.severity != "remark"]
+    report(told if settings.all_remarks else summarised(told))
     if outcome.failed:
         return 1
     write_output(output_path, outcome.data or b"")

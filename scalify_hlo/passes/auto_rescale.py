@@ -127,7 +127,9 @@ class AutoRescale(Pass):
             gradients = [place for place in self.places if place not in OF_VALUES]
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
-                remarks.append(Diagnostic(nothing, "", "remark"))
+                # Of a program without a backward pass nobody expects it.
+                forward = not any(each.kind == "backward" for each in matrix_products(module))
+                remarks.append(Diagnostic(nothing, "", "remark", detail=forward))
             known, partitioned = self._known(module, len(found)), is_partitioned(module)
             for i, (value, place) in enumerate(found.items()):
                 name, element = f"{RESCALE}{i}", self._element(value, place)

@@ -254,7 +254,7 @@ def test_the_presets_leave_it() -> None:
     before, _ = passes_around_scalify("fp8")
     assert before[1] == AutoRescale(places=("logits", *OF_VALUES), compute="f16")
     before, _ = passes_around_scalify("fp16")
-    assert before[1] == AutoRescale(places=OF_VALUES, compute="f16")
+    assert before[1] == AutoRescale(places=("logits", *OF_VALUES), compute="f16")
     before, _ = passes_around_scalify("bf16 rescaling=branches")
     assert before[1] == AutoRescale(places=("branches",))
 

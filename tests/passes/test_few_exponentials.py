@@ -91,8 +91,9 @@ def test_gradients_behind_learned_numbers_are_as_near_as_f16_is(
 
     exact = cast("list[Array]", jax.jit(step)(p, w, x))
 
-    def error() -> float:
-        compiled = jax.jit(scalify_hlo.scalify(step, precision=precision), compiler_options=ROUNDED)
+    def error(rescaling: str = "") -> float:
+        chosen = f"{precision} {rescaling}".rstrip()
+        compiled = jax.jit(scalify_hlo.scalify(step, precision=chosen), compiler_options=ROUNDED)
         got = cast("list[Array]", scalify_hlo.asarray(compiled(*map(scalify_hlo.as_scaled_array, (p, w, x)))))
         pairs = [(np.asarray(a, np.float64), np.asarray(b, np.float64)) for a, b in zip(got, exact, strict=True)]
         return max(float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in pairs)
@@ -100,4 +101,4 @@ def test_gradients_behind_learned_numbers_are_as_near_as_f16_is(
     assert error() < 0.01
     monkeypatch.setattr(budget, "FEW_NUMBERS", 0)
     monkeypatch.setattr(auto_rescale, "contracted_exponentials", lambda *_: [])
-    assert error() > 0.5
+    assert error("rescaling=scores") > 0.5

@@ -113,4 +113,4 @@ def test_small_collectives_of_a_layer(precision: str, count: int) -> None:
         precision_pipeline(precision).run(module, [])
         sums = [tensor_info(op.operands[0].type) for op in walk(module.operation) if op.name == "stablehlo.all_reduce"]
     small = [info.size for info in sums if info.size <= 2]
-    assert len(small) == count and sum(small) == count + (precision != "fp16"), small
+    assert len(small) == count and sum(small) == count + 1, small
