@@ -79,6 +79,7 @@ def _measured(features: Features) -> int:
         (lambda t: t[:, 1:] - 1e5, 0),
         (lambda t: t - jnp.sin(t), 1),  # of two tensors that are given, or computed of such
         (lambda t: jnp.where(t > 1e5, t, t[::-1]) - t, 2),  # and what a condition on them chooses
+        (lambda t: jnp.where(t[0, 0] == 1, 0.0, t + jnp.sin(t)), 0),  # one that chooses all
         (lambda t: (t[:1] - t[:1, :1])[0, 1] * t, 1),
         (lambda t: (t[0, 0] - t[0, 1]) * t, 0),  # of one element
     ],

@@ -96,7 +96,13 @@ class _Finder:
                 self._parts[result] = (result, 1.0)
 
     def _is_condition(self, op: ir.Operation) -> bool:
-        """Whether an operation compares what is given with numbers or itself, or is of such comparisons alone."""
+        """Whether an operation compares what is given with numbers or itself, or is of such comparisons alone.
+
+        Of elements: what one number says, a count of steps, is said of all of them.
+        """
+        compared = tensor_info(op.results[0].type)
+        if compared.is_static and compared.size == 1:
+            return False
         if op.name == "stablehlo.compare":
             return any(value in self._parts for value in op.operands) and all(map(self._is_given, op.operands))
         if op.name == "stablehlo.is_finite":

@@ -117,7 +117,7 @@ def passes_for_devices(precision: Precision | None) -> tuple[Pass, ...]:
         NarrowGathers(gathers=chosen.gathers, parameters="" if gathers == "f32" else gathers),
         PartialSums(reductions=chosen.reductions, gradients=gradients),
     )
-    narrow = (NarrowResults(), Saturate()) if chosen.compute == "f16" else ()
+    narrow = {"f16": (NarrowResults(), Saturate()), "bf16": (NarrowResults(),)}.get(chosen.compute, ())
     if chosen.rounding == "stochastic" and chosen.parameters in ("f16", "bf16") and chosen.update == "f32":
         narrow = (RoundState(), *narrow)
     if not chosen.fp8_products:

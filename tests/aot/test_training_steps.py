@@ -1,13 +1,17 @@
 """Whole training steps, rewritten from f32 by `--precision` and compiled for a GPU: every linear layer is FP8 GEMMs."""
 
+import re
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from experiments.models import Size
 from experiments.recipes import RECIPES, first_state, train_step
+from scalify_hlo.aot.compiler import compile_for
+from scalify_hlo.aot.cost import measure_cost
 from scalify_hlo.aot.lint import lint
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, make_context
@@ -36,3 +40,35 @@ def test_every_product_of_every_linear_layer_is_an_fp8_gemm_on_h200(model: str, 
     linear = [product for product in report.products if product.linear]
     assert len(linear) == 3 * layers * SIZE.layers  # forward, gradients of input and of weight
     assert [str(product) for product in linear if product.verdict != "fp8 gemm"] == []
+
+
+def _convolutions(precision: str) -> tuple[list[str], int]:
+    """The types that convolutions of a training step give on an H200, and the bytes of the step."""
+
+    def step(kernels: list[jax.Array], x: jax.Array) -> list[jax.Array]:
+        def loss(kernels: list[jax.Array]) -> jax.Array:
+            h = x
+            for kernel in kernels:
+                numbers = ("NHWC", "HWIO", "NHWC")
+                h = jax.nn.relu(jax.lax.conv_general_dilated(h, kernel, (1, 1), "SAME", dimension_numbers=numbers))
+            return jnp.mean(h**2)
+
+        return jax.tree.map(lambda w, g: w - 0.1 * g, kernels, jax.grad(loss)(kernels))
+
+    kernels, x = [np.ones((3, 3, 32, 32), np.float32)] * 3, np.ones((16, 16, 16, 32), np.float32)
+    with make_context():
+        module = ir.Module.parse(jax.export.export(jax.jit(step))(kernels, x).mlir_module())
+        if precision:
+            precision_pipeline(precision).run(module, [])
+        measured = measure_cost(module, "h200")
+        text = compile_for(module, target("h200")).text
+    return re.findall(r"= \((\w+)\[.*cudnn\$conv", text), measured.cost.bytes_accessed
+
+
+@needs_compiler
+def test_convolutions_of_a_training_step_are_of_f16() -> None:
+    """cuDNN has no convolution of f16 that gives f32: XLA computed each in f32, and more bytes moved than before."""
+    wide, before = _convolutions("")
+    narrow, after = _convolutions("fp16")
+    assert wide == ["f32"] * 8 and narrow == ["f16"] * 8
+    assert after < 0.8 * before
