@@ -9,15 +9,17 @@ made of: a stream of n blocks is n + 1 tensors, for each reader.
 
 A sum of two products in f16 is in f32: to read both products costs no more than to read it, and it is not written.
 
-Sums of what enters the function are left alone: a new state is written anyway, by the kernel that its other readers are
-in. Only on one device: sums over devices have places of their own. And only where scales are not pinned.
+Sums of state are left alone: a new state is written anyway, by the kernel that its other readers are in. State is what
+a function or a loop computes a result of without a product between; inputs and targets are summed into streams like all
+else.
+Only on one device: sums over devices have places of their own. And only where scales are not pinned.
 """
 
 import dataclasses
 from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
 
-from scalify_hlo.analysis.calls import defining_op, walk
+from scalify_hlo.analysis.calls import terminator, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.carriers import MAY_CARRY, carries, layouts_folded
@@ -37,13 +39,15 @@ _MOST = 4
 
 
 class _Sources(NamedTuple):
-    """Tensors that a value is computed from where it is computed again. product, argument: whether one is one."""
+    """Tensors that a value is computed from where it is computed again. product, state: whether one is one."""
 
     tensors: frozenset[ir.Value]
     product: bool
-    argument: bool
+    state: bool
 
 
+# What the results of a function or a region are computed from, by its block.
+_Returned = dict[ir.Block, set[ir.Value]]
 _NOTHING = _Sources(frozenset(), False, False)
 
 
@@ -60,11 +64,12 @@ class HoldSums(Pass):
             return
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             sources: dict[ir.Value, _Sources] = {}
+            returned: _Returned = {}
             for op in walk(module.operation):
-                _visit(op, sources)
+                _visit(op, sources, returned)
 
 
-def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
+def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources], returned: _Returned) -> None:
     """Note what the results of an operation are computed from, and hold it if it is a sum to be held."""
     name = op.name
     results = [] if name == "stablehlo.constant" else list(op.results)
@@ -83,16 +88,16 @@ def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
         return
     parts: list[_Sources] = []
     tensors: set[ir.Value] = set()
-    product = argument = False
+    product = state = False
     for operand in op.operands:
-        part = _sources(operand, of, sources)
+        part = _sources(operand, of, sources, returned)
         parts.append(part)
         tensors |= part.tensors
-        product, argument = product or part.product, argument or part.argument
-    found = _Sources(frozenset(tensors if len(tensors) <= _MOST else results[:1]), product, argument)
+        product, state = product or part.product, state or part.state
+    found = _Sources(frozenset(tensors if len(tensors) <= _MOST else results[:1]), product, state)
     for result in results:
         sources[result] = found
-    if name not in SUMS or not of.is_float or found.argument or not found.product:
+    if name not in SUMS or not of.is_float or found.state or not found.product:
         return
     first, second = (part.tensors for part in parts)
     if not first or not second or first == second or len(tensors) < 2:
@@ -102,7 +107,7 @@ def _visit(op: ir.Operation, sources: dict[ir.Value, _Sources]) -> None:
         sources[held] = _Sources(frozenset({held}), False, False)
 
 
-def _sources(value: ir.Value, of: TensorInfo, sources: dict[ir.Value, _Sources]) -> _Sources:
+def _sources(value: ir.Value, of: TensorInfo, sources: dict[ir.Value, _Sources], returned: _Returned) -> _Sources:
     """What an operand is computed from; nothing, for one that is much smaller than the result."""
     info = tensor_info(value.type)
     if not info.element:
@@ -110,9 +115,27 @@ def _sources(value: ir.Value, of: TensorInfo, sources: dict[ir.Value, _Sources])
     if info.is_static and 2 * info.size <= of.size:
         return _NOTHING
     found = sources.get(value)
-    if found is None and defining_op(value) is None:
-        return _Sources(frozenset({value}), False, True)
+    if found is None and isinstance(owner := value.owner, ir.Block):
+        state = returned.get(owner)
+        if state is None:
+            state = returned[owner] = _state(owner)
+        found = sources[value] = _Sources(frozenset({value}), False, value in state)
     return found or _NOTHING
+
+
+def _state(block: ir.Block) -> set[ir.Value]:
+    """What results of a function or a region are computed from where they are computed again, arguments among it."""
+    found: set[ir.Value] = set()
+    left: list[ir.Value] = list(terminator(block).operands)
+    while left:
+        value = left.pop()
+        if value in found:
+            continue
+        found.add(value)
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and (owner.name in _REPEATED or owner.name in MAY_CARRY):
+            left.extend(owner.operands)
+    return found
 
 
 def _held(value: ir.Value, tensors: Iterable[ir.Value]) -> ir.Value | None:
