@@ -7,6 +7,7 @@ dialects that its CPU programs are written in, and garbage is still collected. `
 import collections
 import functools
 import gc
+import importlib.metadata
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +19,10 @@ _MOST_EXECUTABLES = 128
 def share() -> None:
     """To be called when all tests have been imported, and before the first one runs."""
     if "jax" in sys.modules:  # without it nothing is compiled
-        _share_jax_executables()
         _share_executables_of_modules()
-        _load_dialects_when_needed()
+        if importlib.metadata.version("jax").startswith("0.10."):  # what others call these functions is not known
+            _share_jax_executables()
+            _load_dialects_when_needed()
     # JAX and the libraries are half a million objects, which no collection has to go through again.
     gc.collect()
     gc.freeze()
@@ -82,10 +84,8 @@ def _share_executables_of_modules() -> None:
 def _load_dialects_when_needed() -> None:
     """JAX 0.10 makes a context for each program that it lowers, and loads into it all dialects that are linked: a
     twentieth of the time of all tests. Later ones share contexts."""
-    import jax
     from jax._src.interpreters import mlir
 
     from scalify_hlo.bindings import make_context
 
-    if jax.__version__.startswith("0.10."):
-        mlir.make_ir_context = make_context
+    mlir.make_ir_context = make_context
