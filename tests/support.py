@@ -42,7 +42,7 @@ def run_on_xla(module: str | bytes, arrays: Sequence[Array]) -> list[Array]:
 @functools.lru_cache(maxsize=64)
 def _compiled(module: str | bytes) -> xla.Executable:
     """One executable for the runs of a module with several inputs and scales."""
-    return xla.compile(module)
+    return xla.compile(ir.Module.parse(module, context=_context()))
 
 
 @functools.cache
@@ -92,6 +92,12 @@ class Rewritten:
         ]
 
 
+@functools.lru_cache(maxsize=1)
+def _rewritten(text: str, options: ScalifyOptions) -> Rewritten:
+    """The program of the last call, which is often checked again with other arrays."""
+    return Rewritten.of(text, options)
+
+
 def check_program(
     text: str,
     arrays: Sequence[Array] | None = None,
@@ -113,7 +119,7 @@ def check_program(
     Every scale that comes out must be a finite power of two (none of them: options.rounding="none").
     Returns the rewritten text.
     """
-    rewritten = Rewritten.of(text, options)
+    rewritten = _rewritten(text, options)
     arguments = rewritten.original.arguments
     arrays = draw_inputs(rewritten.original) if arrays is None else [np.asarray(array) for array in arrays]
     expected = evaluate(text, arrays)

@@ -27,9 +27,9 @@ KNOWN = {
 }
 
 
-def added(text: str, precision: str | None) -> dict[str, int] | None:
+def added(text: str, precision: str | None, context: ir.Context) -> dict[str, int] | None:
     """Kinds of redundancies that rewriting adds, with how many; None for what cannot be rewritten."""
-    with make_context():
+    with context:
         try:
             module = ir.Module.parse(text)
             erase_dead(module)
@@ -54,8 +54,9 @@ def lit_programs() -> list[tuple[str, str]]:
 def test_small_programs(precision: str | None) -> None:
     """Those of the FileCheck tests."""
     found, count = dict[str, collections.Counter[str]](), 0
+    context = make_context()  # to make one takes longer than to rewrite such a program
     for name, text in lit_programs():
-        kinds = added(text, precision)
+        kinds = added(text, precision, context)
         count += kinds is not None
         if kinds:
             found.setdefault(name, collections.Counter()).update(kinds)
@@ -71,7 +72,7 @@ def test_programs_of_libraries(precision: str | None) -> None:
     files = sorted(shared("zoo").glob("public/*/exported.mlir.gz"))
     left = {name for name, known in KNOWN if known == precision}
     chosen = [f for i, f in enumerate(files) if i % 2 == (precision is None) or f.parent.name in left]
-    found = {f.parent.name: added(gzip.decompress(f.read_bytes()).decode(), precision) for f in chosen}
+    found = {f.parent.name: added(gzip.decompress(f.read_bytes()).decode(), precision, make_context()) for f in chosen}
     assert {name: kinds for name, kinds in found.items() if kinds} == {
         name: kinds for (name, known), kinds in KNOWN.items() if known == precision and not name.endswith(".mlir")
     }

@@ -44,8 +44,8 @@ def test_tests_of_every_file() -> None:
 
 def test_a_fault_is_reached_and_caught_or_told() -> None:
     """With the processes that run for each, on one file of tests. What is no fault survives."""
-    tests = ["tests/module/test_dead_code.py"]
-    every = mutants("scalify_hlo/module/dead_code.py")
+    tests = ["tests/module/test_clips.py"]
+    every = mutants("scalify_hlo/module/clips.py")
     fault = next(m for m in every if in_a_function(m) and m.old.startswith("not "))
     (reached,) = reach([fault], tests)
     assert reached and all(name.startswith(tests[0]) and seconds > 0 for name, seconds in reached)

@@ -13,20 +13,30 @@ from click.testing import CliRunner
 from benchmarks.models.tasks import TASKS
 from experiments import zoo, zoo_report, zoo_run
 
+# Tasks that look at numbers of their own while they are made, which traced ones do not have.
+MADE_OF_NUMBERS = {"sines", "lora", "splatting", "survival"}
+
 
 @pytest.mark.filterwarnings("ignore")  # of libraries that are older than jax
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_a_step_that_returns_its_state(name: str) -> None:
+    """Told by shapes alone: the others are made within a trace too, where no initial weight has to be compiled."""
     pytest.importorskip("optax", reason="optax is not installed")
     pytest.importorskip(TASKS[name].library.split(".")[0], reason="not installed")
-    problem = TASKS[name].make(0)
-    state, loss = jax.eval_shape(problem.step, problem.state, problem.batch(0))
-    assert loss.shape == () and loss.dtype == np.float32
-    assert jax.tree.structure(state) == jax.tree.structure(problem.state)
-    for new, old in zip(jax.tree.leaves(state), jax.tree.leaves(problem.state), strict=True):
-        assert (new.shape, new.dtype) == (np.shape(old), old.dtype)
-    for first, again in zip(jax.tree.leaves(problem.batch(1)), jax.tree.leaves(problem.batch(1)), strict=True):
-        np.testing.assert_array_equal(first, again)
+
+    def check(problem: Any) -> None:
+        state, loss = jax.eval_shape(problem.step, problem.state, problem.batch(0))
+        assert loss.shape == () and loss.dtype == np.float32
+        assert jax.tree.structure(state) == jax.tree.structure(problem.state)
+        for new, old in zip(jax.tree.leaves(state), jax.tree.leaves(problem.state), strict=True):
+            assert (new.shape, new.dtype) == (np.shape(old), old.dtype)
+        for first, again in zip(jax.tree.leaves(problem.batch(1)), jax.tree.leaves(problem.batch(1)), strict=True):
+            np.testing.assert_array_equal(first, again)
+
+    if name in MADE_OF_NUMBERS:
+        check(TASKS[name].make(0))
+    else:
+        jax.eval_shape(lambda: check(TASKS[name].make(0)))
 
 
 def test_the_command_trains_rows_and_goes_on_where_it_was(tmp_path: pathlib.Path) -> None:

@@ -1,7 +1,10 @@
 """Running `scalify-opt` inside the test process, and programs for it."""
 
+import atexit
 import dataclasses
+import functools
 import io
+import json
 import pathlib
 import subprocess
 import sys
@@ -77,10 +80,36 @@ def opt(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
     return run
 
 
+_ROOT = pathlib.Path(__file__).parents[2]
+# Starts what the FileCheck tests run their commands in, and keeps it until stdin is closed.
+_SERVE = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from forked import Server
+print(json.dumps(Server([sys.argv[3]], sys.argv[2]).command(sys.argv[3])), flush=True)
+sys.stdin.read()
+"""
+
+
+@functools.cache
+def _opt_command() -> list[str]:
+    """What runs scalify-opt in a process of its own, a fork of one that has imported it and no more."""
+    serve = [sys.executable, "-c", _SERVE, _ROOT / "test" / "lit", _ROOT, "scalify_hlo.tools.scalify_opt"]
+    process = subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def end() -> None:
+        with process:
+            pass
+
+    atexit.register(end)
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())
+
+
 def opt_process(*arguments: object, stdin: bytes | str = b"", timeout: float = 60) -> Result:
     """scalify-opt in a process of its own, as users run it: for input that can end the process."""
     data = stdin.encode() if isinstance(stdin, str) else stdin
-    command = [sys.executable, "-m", "scalify_hlo.tools.scalify_opt", *map(str, arguments)]
+    command = [*_opt_command(), *map(str, arguments)]
     finished = subprocess.run(command, input=data, capture_output=True, check=False, timeout=timeout)
     return Result(finished.returncode, finished.stdout, finished.stderr.decode())
 

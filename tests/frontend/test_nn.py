@@ -397,7 +397,7 @@ def test_selective_scan():
 
         return jax.lax.scan(step, jnp.zeros((width, states)), (u, delta, b, c))[1]
 
-    expected = jax.vmap(direct, in_axes=(0, 0, None, 0, 0, None))(u, delta, a, b, c, d)
+    expected = jax.jit(jax.vmap(direct, in_axes=(0, 0, None, 0, 0, None)))(u, delta, a, b, c, d)
     np.testing.assert_allclose(nn.selective_scan(u, delta, a, b, c, d), expected, rtol=1e-4, atol=1e-5)
     scales = 2.0**20, 0.5, 1.0, 2.0**-10, 1.0, 2.0
     arguments = [scaled(x, s) for x, s in zip((u, delta, a, b, c, d), scales, strict=True)]

@@ -1,6 +1,7 @@
 """Operations that only carry a value hide nothing: a program with sharding constraints is rewritten as one without."""
 
 import collections
+import functools
 import re
 
 import pytest
@@ -29,6 +30,7 @@ def _constrain(value: ir.Value, ip: ir.InsertionPoint) -> None:
         user.operands[index] = new.results[0]
 
 
+@functools.cache
 def _constrained(text: str, *, everywhere: bool) -> str:
     """The program with a constraint behind every operation; `everywhere`: behind arguments, loops and calls too."""
     with make_context(), ir.Location.unknown():
@@ -62,6 +64,7 @@ def _without_layouts(module: ir.Module) -> str:
     return module.operation.get_asm(enable_debug_info=False)
 
 
+@functools.cache
 def _rewritten(text: str, precision: str | None) -> tuple[str, list[str]]:
     remarks: list[Diagnostic] = []
     with make_context(), ir.Location.unknown():

@@ -73,14 +73,14 @@ def spread_of_fire(w: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
 def test_stacks_of_far_values_keep_the_others(loss: Callable[..., jax.Array], precision: str) -> None:
     """The stacks had the scale of 1e10 in f16, and the losses were 0."""
 
-    gradient = jax.grad(loss)(W, X, Y)
+    gradient = jax.jit(jax.grad(loss))(W, X, Y)
     rate = float(np.linalg.norm(W) / np.linalg.norm(gradient))
 
     def step(w: jax.Array, x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
         value, gradient = jax.value_and_grad(loss)(w, x, y)
         return w - rate * gradient, value
 
-    new, wanted = step(W, X, Y)
+    new, wanted = jax.jit(step)(W, X, Y)
     got, found = map(np.asarray, sc.scalify(step, precision=precision)(*sc.as_scaled_array((W, X, Y))))
     assert abs(float(found) - wanted) < 0.02 * abs(wanted)
     assert np.linalg.norm(got - new) < 0.1 * np.linalg.norm(new)

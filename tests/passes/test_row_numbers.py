@@ -43,7 +43,7 @@ def test_losses_whose_terms_cancel_have_gradients_of_f16_accuracy(loss: Callable
         return loss(jnp.tanh(jnp.tanh(x @ weights[0]) @ weights[1]) @ weights[2], y)
 
     gradient = jax.grad(loss_of)
-    wanted = gradient(WEIGHTS, X, TARGETS)
+    wanted = jax.jit(gradient)(WEIGHTS, X, TARGETS)
     found = sc.scalify(gradient, precision="fp16")(*sc.as_scaled_array((WEIGHTS, X, TARGETS)))
     errors = [np.linalg.norm(np.asarray(a) - b) for a, b in zip(found, wanted, strict=True)]
     assert np.linalg.norm(errors) < 7e-4 * np.linalg.norm([np.linalg.norm(each) for each in wanted])
@@ -121,7 +121,7 @@ def test_products_of_small_matrices_are_those_of_f32(loss: Callable[..., jax.Arr
     3e-3 and 0.5. It is what rounding the inputs alone to f16 does to the f32 gradient, 0.7 to 1.1 times in the median.
     """
     gradient = jax.grad(loss, (0, 1))
-    scaled = sc.scalify(gradient, precision="fp16")
+    scaled, plain = sc.scalify(gradient, precision="fp16"), jax.jit(gradient)
 
     def rounded(x: np.ndarray) -> np.ndarray:
         return x.astype(np.float16).astype(np.float32)
@@ -133,9 +133,9 @@ def test_products_of_small_matrices_are_those_of_f32(loss: Callable[..., jax.Arr
         points, others = np.float32(generator.standard_normal((2, 32, 3)))
         camera = np.linalg.qr(generator.standard_normal((3, 3)))[0].astype(np.float32)
         inputs = points, others - 1.5, camera
-        wanted = gradient(*inputs)
+        wanted = plain(*inputs)
         errors.append(_error(scaled(*sc.as_scaled_array(inputs)), wanted))
-        ratios.append(errors[-1] / _error(gradient(*map(rounded, inputs)), wanted))
+        ratios.append(errors[-1] / _error(plain(*map(rounded, inputs)), wanted))
     assert np.median(errors) < error
     assert np.median(ratios) < 1.5
 
@@ -183,7 +183,7 @@ def test_products_of_small_matrices_may_be_far_from_their_estimates(precision: s
     gradient = jax.grad(_mixture, (0, 1))
     inputs = FAR, 0.3 * X[:24, :2], 0.3 * X[:, 2:4]
     found = sc.scalify(gradient, precision=precision)(*sc.as_scaled_array(inputs))
-    assert _error(found, gradient(*inputs)) < 0.01
+    assert _error(found, jax.jit(gradient)(*inputs)) < 0.01
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_steps_by_gradients_of_small_matrices_are_those_of_f32(
     loss: Callable[..., jax.Array], inputs: tuple[Any, Any, Any]
 ) -> None:
     """The first was NaN in `fp16`, and the second 1.7 times wrong: its gradient was 0."""
-    gradients = jax.grad(loss, (0, 1))(*inputs)
+    gradients = jax.jit(jax.grad(loss, (0, 1)))(*inputs)
     rates = [float(np.linalg.norm(a) / np.linalg.norm(b)) for a, b in zip(inputs[:2], gradients, strict=True)]
 
     def step(state: tuple[jax.Array, jax.Array], x: jax.Array) -> tuple[tuple[jax.Array, ...], jax.Array]:
@@ -205,7 +205,7 @@ def test_steps_by_gradients_of_small_matrices_are_those_of_f32(
         return tuple(a - r * b for a, b, r in zip(state, gradient, rates, strict=True)), value
 
     found = sc.scalify(step, precision="fp16")(*sc.as_scaled_array((inputs[:2], inputs[2])))[0]
-    assert _error(found, step((inputs[0], inputs[1]), inputs[2])[0]) < 0.01
+    assert _error(found, jax.jit(step)((inputs[0], inputs[1]), inputs[2])[0]) < 0.01
 
 
 def _error(found: Sequence[Any], wanted: Sequence[Any]) -> float:

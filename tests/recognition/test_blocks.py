@@ -1,7 +1,8 @@
 """Blocks and their gradients are found however they are written, get the size that they have, and keep their values."""
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -120,10 +121,16 @@ def _with_gradient(function: Function) -> Callable[[Any, Any], Any]:
     return both
 
 
+@functools.cache
 def _text(function: Function, dtype: Any = np.float32) -> str:
     x = jax.ShapeDtypeStruct(SHAPE, dtype)
     cotangent = jax.eval_shape(function, x)
     return jax.export.export(jax.jit(_with_gradient(function)))(x, cotangent).mlir_module()
+
+
+@functools.cache
+def _rewritten(function: Function, mode: Literal["all", "expansions"]) -> str:
+    return rewrite_module(_text(function), ScalifyOptions(recognise=mode))
 
 
 def _main(text: str) -> tuple[list[ir.Operation], ir.Module]:
@@ -198,7 +205,7 @@ def test_sizes_are_those_of_the_blocks(name: str) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=SHAPE).astype(np.float32)
     cotangent = rng.normal(size=jax.eval_shape(function, x).shape).astype(np.float32)
-    result, gradient = _with_gradient(function)(x, cotangent)
+    result, gradient = jax.jit(_with_gradient(function))(x, cotangent)
     text = _text(function)
     rewritten = rewrite_module(text, ScalifyOptions(slack=0))
     program, original = xla.compile(rewritten), xla.compile(text)
@@ -223,7 +230,7 @@ def test_values_stay_the_same(name: str) -> None:
     original = xla.compile(text)
     results: list[list[Any]] = []
     for mode in ("all", "expansions"):
-        program = xla.compile(rewrite_module(text, ScalifyOptions(recognise=mode)))
+        program = xla.compile(_rewritten(function, mode))
         rng = np.random.default_rng(1)
         shapes = [argument.shape for argument in jax.eval_shape(lambda: _arguments(function))]
         inputs = rewritten_arguments(
@@ -247,10 +254,7 @@ def _arguments(function: Function) -> list[Any]:
 
 def test_it_adds_no_operation() -> None:
     for _, function in BLOCKS.values():
-        counts = [
-            sum(1 for _ in operations(as_module(rewrite_module(_text(function), ScalifyOptions(recognise=mode)))))
-            for mode in ("all", "expansions")
-        ]
+        counts = [sum(1 for _ in operations(as_module(_rewritten(function, mode)))) for mode in ("all", "expansions")]
         assert counts[0] <= counts[1] + 2, counts
 
 
