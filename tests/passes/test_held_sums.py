@@ -96,6 +96,18 @@ def test_which_sums_are_held(sum_: str, is_held: bool) -> None:
     assert "optimization_barrier" not in held(body, "attributes {mhlo.num_partitions = 2 : i32}")
 
 
+def test_streams_of_what_a_step_is_given_are_held() -> None:
+    """Inputs that a stream starts with, and targets in a loss, are no state: between them and results are products."""
+    x = "tensor<8x16xf32>"
+    lines = [
+        f"%s = stablehlo.add %x, %f : {x}",
+        f"%t = stablehlo.tanh %s : {x}",
+        *(f"%{name} = stablehlo.dot_general %{of}, %w, contracting_dims = [1] x [0] : ({x}, tensor<16x16xf32>) -> {x}"
+          for name, of in (("a", "s"), ("b", "t"))),
+    ]  # fmt: skip
+    assert "optimization_barrier" in held("\n  ".join(lines))
+
+
 @pytest.mark.parametrize(("terms", "is_held"), [("hf", False), ("hfg", True)])
 def test_a_sum_is_written_where_its_parts_are_more_to_read(terms: str, is_held: bool) -> None:
     x, narrow = "tensor<8x16xf32>", "tensor<8x16xf16>"
