@@ -1,10 +1,12 @@
 """`scalify-compare original.mlir served.mlir --inputs batches/`: what serving in low precision loses."""
 
+import math
 import os
 
 import click
 
 from scalify_hlo.bindings import make_context
+from scalify_hlo.errors import ScalifyError
 from scalify_hlo.execution.signature import entry_signature
 from scalify_hlo.io.serialization import parse
 
@@ -53,6 +55,7 @@ def main(
     order: their error, that of what they are computed from, and the difference (of squares).
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    from scalify_hlo.io.scales_file import read_scales
     from scalify_hlo.serving.comparison import compare, loss_table  # imports jax: not for --help
     from scalify_hlo.serving.packing import read_packed
     from scalify_hlo.serving.tensors import Batches, input_files, platform_index, with_sizes_of
@@ -64,10 +67,14 @@ def main(
     )
     batches = Batches(entry_signature(original).arguments, weights, files, platform_index(original))
     data = read_packed(served, packed) if packed else None
+    if scales:
+        read_scales(scales)  # what cannot be read is told of before all batches have run
     compared = Stages("scalify-compare").run(
         f"running {len(batches)} batches",
         lambda: compare(original, served, list(batches), scores or None, packed=data),
     )
+    if compared and all(math.isnan(each.error) and math.isnan(each.agreement) for each in compared):
+        raise ScalifyError("no element of the original's results is a finite number: nothing can be compared")
     click.echo(loss_table(compared))
     if scales:
         from scalify_hlo.serving.error_sources import error_sources, sources_table

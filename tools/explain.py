@@ -15,7 +15,7 @@ from .progress import Stages
 
 @click.command("scalify-explain", cls=ToolCommand, context_settings=CONTEXT_SETTINGS)
 @click.argument("input_path", metavar="[INPUT]", default="-")
-@click.option("--tensors", default=12, show_default=True, metavar="N",
+@click.option("--tensors", type=click.IntRange(min=-1), default=12, show_default=True, metavar="N",
               help="How many tensors to show, those estimated to be furthest from unit size; -1 for all.")  # fmt: skip
 @click.option("--json", "json_path", metavar="FILE", help="Write all decisions as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="FILE", help="Write all decisions as a page.")
@@ -42,6 +42,8 @@ def main(
     INPUT (- or nothing is stdin) is MLIR text, MLIR bytecode, a StableHLO portable artifact or a serialised
     jax.export.Exported, as written, before any rewriting. Nothing is run.
     """
+    if json_path is not None and json_path == html_path:
+        raise click.UsageError(f"--json and --html would write one file: {json_path}")
     if overlay_path is not None:
         check_overlay_path(overlay_path)
     stages = Stages("scalify-explain")

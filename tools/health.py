@@ -73,6 +73,8 @@ def main(
     jax.export.Exported; as it is, or rewritten by scalify-opt, or with --rewrite or --precision to be rewritten now,
     which is the way to see data and scale of every tensor.
     """
+    if before is not None and html_path is None:
+        raise click.UsageError("--before is compared on the page of --html: give --html=FILE as well")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from scalify_hlo.execution.measure import measure, whole_values  # imports jax: not for --help
 

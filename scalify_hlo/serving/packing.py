@@ -185,6 +185,8 @@ def read_packed(module: ir.Module, path: str) -> dict[str, Array]:
     module takes it at, or lies otherwise: weights were trained on, calibrated and packed, and an older module kept.
     """
     tensors, metadata = read_with_metadata(path)
+    if not tensors:
+        raise ScalifyError(Diagnostic("the file holds no arrays", path))
     arguments, attributes = entry_signature(module, symbolic=True).arguments, _argument_attributes(module)
     problems: list[Diagnostic] = []
     for i, scale in pinned_arguments(module).items():

@@ -501,6 +501,9 @@ def test_inputs_that_say_nothing_and_modules_that_are_served_already(
     assert "there is no result 7 for scores" in fails(
         calibrate.main, folder / "model.mlir", *inputs, *shared, "--keep-wide=auto", "--scores=7"
     )
+    nan = ("--inputs", tmp_path / "nan.npz", "--weights", folder / "weights.npz")
+    assert "results is a finite number" in fails(compare.main, folder / "model.mlir", served, *nan)
+    assert "the file holds no arrays" in fails(compare.main, *both, "--packed", tmp_path / "empty.npz")
     assert "give the program as written first" in fails(compare.main, served, folder / "model.mlir", *both[2:])
 
 

@@ -70,6 +70,15 @@ def test_files(tmp_path: pathlib.Path) -> None:
     assert page.count("<tr class=") == sum(len(content[kind]) for kind in ("state", "products", "rescales", "tensors"))
 
 
+def test_options_that_would_do_nothing_are_refused() -> None:
+    for arguments, message in (
+        (["--tensors=-5"], "-5 is not in the range"),
+        (["--json=o", "--html=o"], "--json and --html would write one file: o"),
+    ):
+        done = CliRunner().invoke(main, ["-", *arguments], input="module {}")
+        assert done.exit_code == 2 and message in done.output
+
+
 def test_a_program_that_does_not_parse_gets_one_line(tmp_path: pathlib.Path) -> None:
     (tmp_path / "x.mlir").write_text("func.func @main(")
     done = CliRunner().invoke(main, [str(tmp_path / "x.mlir")])

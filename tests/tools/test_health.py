@@ -41,6 +41,11 @@ def test_an_unknown_precision_is_one_line() -> None:
     assert done.exit_code == 2 and "unknown precision 'fp9'" in done.output
 
 
+def test_a_program_before_is_compared_on_a_page() -> None:
+    done = CliRunner().invoke(main, ["-", "--before=no.mlir"], input=PROGRAM)
+    assert done.exit_code == 2 and "give --html=FILE as well" in done.output
+
+
 def test_programs_with_nothing_to_report_on_say_where_and_why() -> None:
     for program, why in (
         ("module {}", "the module has no public function to run; make one of them @main"),
