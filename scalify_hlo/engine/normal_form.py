@@ -12,6 +12,7 @@ derivative of erfc, say, and none in an export.
 from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import walk
+from scalify_hlo.analysis.copied_stacks import use_what_is_copied
 from scalify_hlo.analysis.single_iterations import runs_once, unroll_single_iterations
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.inlining import inline_calls
@@ -22,23 +23,27 @@ from scalify_hlo.module.manual import MANUAL, settle_constants
 from scalify_hlo.types import tensor_info
 
 SQUARE = "chlo.square"
+_LOOP = "stablehlo.while"
 
 
 def to_normal_form(module: ir.Module) -> None:
     """Write squares as products, products of matrices as `dot_general`, private functions where they are called, loops
-    that run once as their bodies, clips as clamps, and constants that per-device code is given or gives as such, in
-    place; dead operations are erased."""
+    that run once as their bodies, copies that loops make as what they are of, clips as clamps, and constants that
+    per-device code is given or gives as such, in place; dead operations are erased."""
     erase_dead(module)
     operations = list(walk(module.operation))
-    loops = [op for op in operations if op.name == "stablehlo.while" and runs_once(op)]
+    loops = [op for op in operations if op.name == _LOOP]
+    once = [op for op in loops if runs_once(op)]
     squares = [op for op in operations if op.name == SQUARE]
     products = [op for op in operations if op.name in SPELLINGS]
     settle_constants(op for op in operations if op.name == MANUAL)
     write_as_products(squares)
     for op in products:
         write_as_dot_general(op)
-    unroll_single_iterations(loops)
+    unroll_single_iterations(once)
     inline_calls(module)
+    if len(loops) > len(once):
+        use_what_is_copied([op for op in walk(module.operation) if op.name == _LOOP])
     write_as_clamps(module)
 
 
