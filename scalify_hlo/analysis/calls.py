@@ -27,15 +27,18 @@ def calls_in(op: ir.Operation) -> list[tuple[ir.Operation, str]]:
 def walk(op: ir.Operation) -> list[ir.Operation]:
     """Every operation nested in `op`, in program order, an operation before those in its regions."""
     found: list[ir.Operation] = []
-    note, advance = found.append, ir.WalkResult.ADVANCE
+    _collect(op, found)
+    return found
 
-    def look_at(inner: ir.Operation) -> ir.WalkResult:
-        note(inner)
-        return advance
 
-    # MLIR goes through regions and blocks itself: in Python each of these would be an object of its own.
-    op.walk(look_at, ir.WalkOrder.PRE_ORDER)
-    return found[1:]
+def _collect(op: ir.Operation, found: list[ir.Operation]) -> None:
+    for region in op.regions:
+        for block in region:
+            for child in block.operations:
+                operation = child.operation
+                found.append(operation)
+                if len(operation.regions):
+                    _collect(operation, found)
 
 
 def terminator(block: ir.Block) -> ir.Operation:
