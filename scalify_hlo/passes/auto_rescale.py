@@ -106,6 +106,8 @@ class AutoRescale(Pass):
     # sizes do not follow from those of what they are taken of; and exponentials that may be of any size, where products
     # read of them.
     places: tuple[str, ...] = ("branches", "logits")
+    # Also in a loop, in each iteration: of a recurrence without a head outside of it.
+    logits_in_loops: bool = True
     # What of the data becomes 1: the root mean square (2^-4 in f16, of gradients), or the largest magnitude.
     statistic: Literal["l2", "max"] = "l2"
     # The type that a later pass computes the backward pass in (`scalify-cast`); empty: the program's own.
@@ -195,7 +197,8 @@ class AutoRescale(Pass):
         heads = [value for value, _ in ends]
         derivatives = {value for value, each in ends if each.is_of_derivatives}
         if "logits" in self.places:
-            found |= dict.fromkeys(heads, "logits")
+            measured = heads if self.logits_in_loops else [value for value in heads if not loops_around(value)]
+            found |= dict.fromkeys(measured, "logits")
         if "branches" in self.places:
             for product in products:
                 if product.kind == "backward" and not product.is_head and not product.batched:
@@ -228,8 +231,8 @@ class AutoRescale(Pass):
                     del found[value]
             factors = Factors(calls)
             # What the loss multiplies on its way back had to be measured, and what leaves it is a product of more.
-            measured = set(errors.measured)
-            uncertain = any(not measured.isdisjoint(op.operands) for op in of_loss)
+            sized = set(errors.measured)
+            uncertain = any(not sized.isdisjoint(op.operands) for op in of_loss)
             for value in heads if "products" in self.places else ():
                 many = uncertain or errors.of(value) > budget.ERRORS_IN_F16
                 if value not in errors.inverse and (many or factors.are_too_many(value)):

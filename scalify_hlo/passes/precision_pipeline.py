@@ -70,7 +70,8 @@ def passes_around_scalify(precision: Precision, *, pinned: bool = False) -> tupl
     chosen = parse_precision(precision)
     compute = "f16" if chosen.compute == "f16" else ""
     places = (*chosen.rescaling, *(OF_VALUES if compute else ()))
-    rescale = (AutoRescale(places=places, compute=compute),) if places else ()
+    # E5M2 has two digits to lose; in f16 no iteration waits for a statistic.
+    rescale = (AutoRescale(places=places, logits_in_loops=chosen.fp8_products, compute=compute),) if places else ()
     kinds, every = chosen.measured_state
     state = (StateRescale(kinds=kinds, every=every),) if kinds else ()
     cast = _cast(chosen)
