@@ -314,14 +314,14 @@ def test_a_product_that_asks_for_a_type_gives_it(precision: Any, element: str) -
 
 
 def test_overrides_replace_the_preset_s_types() -> None:
-    assert policy("fp16", moments="bf16") == PrecisionPolicy("f16", "f32", "f16", "bf16")
+    assert policy("fp16", moments="bf16") == PrecisionPolicy("f16", "f32", "f16", "bf16", rescaling=("logits",))
 
 
 def test_a_precision_stands_for_passes_around_scalify() -> None:
     assert passes_around_scalify("fp16") == (
         (
             NormalForm(),
-            AutoRescale(places=OF_VALUES, compute="f16"),
+            AutoRescale(places=("logits", *OF_VALUES), logits_in_loops=False, compute="f16"),
             StateRescale(kinds=("parameters",)),
             Cast(precision="fp16"),
         ),

@@ -140,7 +140,7 @@ def test_updates_below_half_of_the_last_digit_are_not_lost(name: str, optimiser:
         along = [np.vdot(each[key], exact) / np.vdot(exact, exact) for each in (got, nearest)]
         assert abs(along[0] - 1) < 0.15  # moved as far, in the direction of f32
         assert key in "bc" or abs(along[1] - 1) > 0.2  # the largest weights, at least, had not
-    assert abs(close - loss) < 0.03 * loss
+    assert close < 1.03 * loss  # what is rounded at random may as well end lower: of `prices` by 4 %
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16", "fp16-state parameters=f32", "fp16-state update=f16"])

@@ -224,7 +224,9 @@ def test_few_numbers_move_in_f16_presets(size: int) -> None:
         expected, scaled = jax.jit(step)(*expected), rewritten(*scaled)
     moved = np.asarray(scaled[0], np.float64) - 12
     error = np.linalg.norm(moved - (expected[0] - 12)) / np.linalg.norm(expected[0] - 12)
-    assert error < 1e-3 if size == 4 else error > 0.1
+    # More are stored in f16, and move because they are rounded at random.
+    assert scaled[0].data.dtype == (np.float32 if size == 4 else np.float16)
+    assert error < 1e-3 if size == 4 else 0.01 < error < 0.5
 
 
 @pytest.mark.parametrize("precision", ["fp16", "fp8-fp16-state"])
