@@ -112,13 +112,13 @@ def test_kernels_of_a_step_before_and_after(name: str) -> None:
 
 
 # (kernels, scalar kernels and copies, FP8 products, bytes) by precision.
-NARROW_COUNTS = {"fp16": (21, 0, 0, 175300), "fp8": (22, 1, 2, 167132)}
+NARROW_COUNTS = {"fp16": (23, 1, 0, 188364), "fp8": (22, 1, 2, 167132)}
 
 
 @needs_compiler
 @pytest.mark.parametrize("precision", list(NARROW_COUNTS))
 def test_kernels_of_a_step_in_narrow_types(precision: str) -> None:
-    """An FP8 product writes f16 itself, and no scale of an argument is chosen by a kernel of its own."""
+    """An FP8 product writes f16 itself, no scale of an argument is chosen by a kernel of its own, that of the logits' gradient is."""
     with make_context():
         module = ir.Module.parse(text_of("normalised"))
         elements = precision_pipeline(precision).elements
@@ -199,7 +199,7 @@ def test_a_residual_stream_is_written_once() -> None:
 @needs_compiler
 def test_a_parameter_is_measured_without_another_pass_over_it() -> None:
     """Computed from the new parameters, the statistic makes a kernel write them, which another one rounds."""
-    assert [stream_cost(128, "fp8"), stream_cost(128, "fp8", Samples)] == [(56, 3365608), (57, 3932924)]
+    assert [stream_cost(128, "fp8"), stream_cost(128, "fp8", Samples)] == [(56, 3349224), (57, 3916540)]
 
 
 def loop_cost(*dropped: type) -> tuple[int, int]:
