@@ -118,7 +118,7 @@ NARROW_COUNTS = {"fp16": (23, 1, 0, 188364), "fp8": (22, 1, 2, 167132)}
 @needs_compiler
 @pytest.mark.parametrize("precision", list(NARROW_COUNTS))
 def test_kernels_of_a_step_in_narrow_types(precision: str) -> None:
-    """An FP8 product writes f16 itself. No scale of an argument has a kernel of its own, that of the logits' gradient has."""
+    """FP8 products write f16. No argument's scale has a kernel of its own; that of the logits' gradient has."""
     with make_context():
         module = ir.Module.parse(text_of("normalised"))
         elements = precision_pipeline(precision).elements
