@@ -1,5 +1,6 @@
 """Loops that add a term to a carried value in each of a known number of iterations."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 
@@ -13,8 +14,24 @@ Callee = Callable[[ir.Operation], ir.Operation | None]
 _DEEPEST = 8
 
 
+@dataclasses.dataclass(frozen=True)
+class Counter:
+    """What a loop counts: the carried value at `index`, from `first` in steps, in `count` iterations."""
+
+    index: int
+    first: float
+    step: float
+    count: int
+
+
 def iterations(loop: ir.Operation, number: Number) -> int | None:
-    """How often a `stablehlo.while` runs that counts up to a constant, as scan and fori_loop do; None if unknown.
+    """How often a `stablehlo.while` runs that counts up to a constant; None if unknown. number: as of `counter`."""
+    found = counter(loop, number)
+    return None if found is None else found.count
+
+
+def counter(loop: ir.Operation, number: Number) -> Counter | None:
+    """What a `stablehlo.while` counts that counts up to a constant, as scan and fori_loop do; None if unknown.
 
     number: the number that all elements of a value equal, if known.
     """
@@ -24,10 +41,10 @@ def iterations(loop: ir.Operation, number: Number) -> int | None:
         return None
     if "LT" not in str(compare.attributes["comparison_direction"]):
         return None
-    counter, last = compare.operands
-    if not isinstance(counter, ir.BlockArgument) or counter.owner != condition:
+    counted, last = compare.operands
+    if not isinstance(counted, ir.BlockArgument) or counted.owner != condition:
         return None
-    index = counter.arg_number
+    index = counted.arg_number
     step = defining_op(terminator(body).operands[index])
     if step is None or step.name != "stablehlo.add":
         return None
@@ -35,7 +52,7 @@ def iterations(loop: ir.Operation, number: Number) -> int | None:
     first, bound = number(loop.operands[index]), number(last)
     if len(steps) != 1 or not steps[0] or steps[0] < 0 or first is None or bound is None:
         return None
-    return max(0, math.ceil((bound - first) / steps[0]))
+    return Counter(index, first, steps[0], max(0, math.ceil((bound - first) / steps[0])))
 
 
 def is_accumulated(loop: ir.Operation, index: int, callee: Callee) -> bool:

@@ -9,44 +9,33 @@ computes the new ones.
 
 from collections.abc import Iterable
 
-from scalify_hlo.analysis.accumulation import iterations
+from scalify_hlo.analysis.accumulation import counter
 from scalify_hlo.analysis.calls import defining_op, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.carriers import before_carriers
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.types import tensor_info
-
-_BARRIER = "stablehlo.optimization_barrier"
 
 
 def use_what_is_copied(loops: Iterable[ir.Operation]) -> None:
     """Have what reads the copy that a loop makes of what it is given read that; in place."""
     for loop in loops:
-        counter = _counter(loop)
-        if counter is None:
+        found = counter(loop, number_behind)
+        if found is None or (found.first, found.step) != (0, 1):
             continue
         body = loop.regions[1].blocks[0]
-        count = iterations(loop, number_behind)
-        for i, returned in enumerate(terminator(body).operands):
-            source = _source(returned, body, i, counter, count)
+        for i in range(len(loop.results)):
+            source = _source(body, i, body.arguments[found.index], found.count)
             if source is not None:
                 loop.results[i].replace_all_uses_with(loop.operands[source])
 
 
-def _counter(loop: ir.Operation) -> ir.Value | None:
-    """What counts the iterations from 0, one by one, of a loop that is known to count to a number."""
-    condition, body = (region.blocks[0] for region in loop.regions)
-    if not iterations(loop, number_behind):
-        return None
-    compare = terminator(condition).operands[0].owner
-    index = ir.BlockArgument(compare.operands[0]).arg_number
-    counter = body.arguments[index]
-    step = terminator(body).operands[index].owner
-    steps = [number_behind(value) for value in step.operands if value != counter]
-    return counter if steps == [1] and number_behind(loop.operands[index]) == 0 else None
+def _source(body: ir.Block, index: int, position: ir.Value, count: int) -> int | None:
+    """Which carried value the one at `index` becomes a copy of; None if it becomes no copy of one that stays.
 
-
-def _source(returned: ir.Value, body: ir.Block, index: int, counter: ir.Value, count: int | None) -> int | None:
-    """Which carried value the one at `index` becomes a copy of; None if it becomes no copy of one that stays."""
+    position: what counts the iterations from 0, one by one. count: of these.
+    """
+    returned = terminator(body).operands[index]
     update = defining_op(returned)
     if update is None or update.name != "stablehlo.dynamic_update_slice" or update.operands[0] != body.arguments[index]:
         return None
@@ -60,7 +49,7 @@ def _source(returned: ir.Value, body: ir.Block, index: int, counter: ir.Value, c
     if len(cut) != 1 or part[cut[0]] != 1 or whole[cut[0]] != count:
         return None
     for indices in (list(update.operands)[2:], list(slice_.operands)[1:]):
-        if any(v != counter if i in cut else number_behind(v) != 0 for i, v in enumerate(indices)):
+        if any(v != position if i in cut else number_behind(v) != 0 for i, v in enumerate(indices)):
             return None
     source = slice_.operands[0]
     if not isinstance(source, ir.BlockArgument) or source.owner != body:
@@ -71,13 +60,10 @@ def _source(returned: ir.Value, body: ir.Block, index: int, counter: ir.Value, c
 
 def _unmoved(value: ir.Value) -> ir.Value:
     """A value before it took or lost dimensions of 1, and before barriers: the same elements in the same order."""
-    while (op := defining_op(value)) is not None:
-        if op.name == _BARRIER:
-            value = op.operands[ir.OpResult(value).result_number]
-        elif op.name == "stablehlo.reshape" or (op.name == "stablehlo.broadcast_in_dim" and _only_adds_ones(op)):
-            value = op.operands[0]
-        else:
+    while (op := defining_op(value := before_carriers(value))) is not None:
+        if op.name != "stablehlo.reshape" and not (op.name == "stablehlo.broadcast_in_dim" and _only_adds_ones(op)):
             break
+        value = op.operands[0]
     return value
 
 

@@ -125,12 +125,13 @@ class AutoRescale(Pass):
         with module.context, ir.Location.unknown(module.context), layouts_folded(module):
             unshare(module)
             calls = CallGraph(module)
-            found = self._find(module, calls)
+            products = matrix_products(module)
+            found = self._find(module, calls, products)
             gradients = [place for place in self.places if place not in OF_VALUES]
             if not found and gradients:
                 nothing = f"{self.name}: nothing is rescaled: the module has no gradient at {', '.join(gradients)}"
                 # Of a program without a backward pass nobody expects it.
-                forward = not any(each.kind == "backward" for each in matrix_products(module))
+                forward = not any(each.kind == "backward" for each in products)
                 remarks.append(Diagnostic(nothing, "", "remark", detail=forward))
             known, partitioned = self._known(module, len(found)), is_partitioned(module)
             for i, (value, place) in enumerate(found.items()):
@@ -184,10 +185,9 @@ class AutoRescale(Pass):
         own = tensor_info(value.type).element
         return self.compute if self.compute and place != "gradients" and own == "f32" else own
 
-    def _find(self, module: ir.Module, calls: CallGraph) -> dict[ir.Value, str]:
-        """The values to rescale, each with its place."""
+    def _find(self, module: ir.Module, calls: CallGraph, products: list[MatrixProduct]) -> dict[ir.Value, str]:
+        """The values to rescale, each with its place. products: those of the module."""
         found: dict[ir.Value, str] = {}
-        products = matrix_products(module)
         main = symbol_name(public_function(module))
         # Of what may all be state there are no differences to look for.
         tensors = _more_than_returned(calls.body(main)) if "differences" in self.places else []

@@ -11,8 +11,7 @@ A sum of two products in f16 is in f32: to read both products costs no more than
 
 Sums of state are left alone: a new state is written anyway, by the kernel that its other readers are in. State is what
 a function or a loop computes a result of without a product between; inputs and targets are summed into streams like all
-else.
-Only on one device: sums over devices have places of their own. And only where scales are not pinned.
+else. Only on one device: sums over devices have places of their own. And only where scales are not pinned.
 """
 
 import dataclasses

@@ -4,8 +4,10 @@
 
 A product that is asked for f32 writes f32, and what comes next reads it, multiplies and rounds: of the logits and the
 scores of attention, the largest values of a step, most of the bytes that it moves. As in `scalify-fp8-results` the
-factor goes to an operand, for f16 may not hold x . y (promise P3): to the smaller one, and only if the result is not
-smaller still, as in a product of activations for a weight's gradient. Libraries sum in f32 whatever the result's type.
+factor goes to an operand, for f16 may not hold x . y (promise P3): to a weight that is converted anyway, or to the
+smaller one, and only if the result is not smaller still, as in a product of activations for a weight's gradient.
+Libraries sum in f32 whatever the result's type.
+
 Convolutions on GPUs give the type of their operands and no other: of one of f16 or bf16 that is asked for f32, XLA
 widens both operands in kernels of their own and computes all of it in f32.
 
@@ -90,8 +92,9 @@ def _split(op: ir.Operation, exponent: int, target: str) -> tuple[int, int] | No
         return (half, exponent - half) if op.name == _CONVOLUTION and half >= _LEAST else None
     costs = [_cost(operand) for operand in op.operands]
     i = costs.index(min(costs))
+    takes_kernel, size = costs[i]
     # cuDNN has no convolution of f16 that gives f32: XLA widens both operands of one before.
-    if costs[i][0] and (lhs, rhs)[i].size > result.size and op.name != _CONVOLUTION:
+    if takes_kernel and size > result.size and op.name != _CONVOLUTION:
         return None
     return (0, exponent) if i else (exponent, 0)
 

@@ -1,5 +1,6 @@
 """Exponentials of a few numbers that tensors are multiplied by are measured: `rescaling=numbers`."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.analysis.few_exponentials import few_exponentials, unbounded_exponentials
 from scalify_hlo.bindings import ir, make_context
 from scalify_hlo.passes import auto_rescale
+from scalify_hlo.precision import PRESETS, PrecisionPolicy, Preset
 
 Array = jax.Array
 ROUNDED: Any = {"xla_allow_excess_precision": False}
@@ -79,7 +81,7 @@ def _temperatures(p: Array, w: Array, x: Array) -> Array:
 @pytest.mark.parametrize("precision", ["fp16", "fp16-state"])
 @pytest.mark.parametrize("loss", [_penalty, _products, _temperatures])
 def test_gradients_behind_learned_numbers_are_as_near_as_f16_is(
-    loss: Callable[[Array, Array, Array], Array], precision: str, monkeypatch: pytest.MonkeyPatch
+    loss: Callable[[Array, Array, Array], Array], precision: Preset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """e^-7 is 2^-10 of what nothing is known of, and its cube 2^-30."""
     generator = np.random.default_rng(0)
@@ -91,14 +93,14 @@ def test_gradients_behind_learned_numbers_are_as_near_as_f16_is(
 
     exact = cast("list[Array]", jax.jit(step)(p, w, x))
 
-    def error(rescaling: str = "") -> float:
-        chosen = f"{precision} {rescaling}".rstrip()
+    def error(chosen: PrecisionPolicy) -> float:
         compiled = jax.jit(scalify_hlo.scalify(step, precision=chosen), compiler_options=ROUNDED)
         got = cast("list[Array]", scalify_hlo.asarray(compiled(*map(scalify_hlo.as_scaled_array, (p, w, x)))))
         pairs = [(np.asarray(a, np.float64), np.asarray(b, np.float64)) for a, b in zip(got, exact, strict=True)]
         return max(float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in pairs)
 
-    assert error() < 0.01
+    preset = PRESETS[precision]
+    assert error(preset) < 0.01
     monkeypatch.setattr(budget, "FEW_NUMBERS", 0)
     monkeypatch.setattr(auto_rescale, "contracted_exponentials", lambda *_: [])
-    assert error("rescaling=scores") > 0.5
+    assert error(dataclasses.replace(preset, rescaling=())) > 0.5

@@ -100,8 +100,12 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], float, str]] = {
 }
 
 
+# On batches of their own: what is rounded at random ends a few per cent apart.
+_RUNS = 4
+
+
 def _moved(name: str, precision: Any, optimiser: str = "adam") -> tuple[dict[str, Any], float]:
-    """How far parameters are from where they started, and the last losses."""
+    """How far parameters are from where they started in the first run, and the last losses of all."""
     loss, rate, learnt = PROGRAMS[name]
     rng = np.random.default_rng(0)
     shapes = {"a": (16, 64), "b": (64, 64), "c": (64, 1)}
@@ -117,17 +121,21 @@ def _moved(name: str, precision: Any, optimiser: str = "adam") -> tuple[dict[str
         return ({**p, **{key: p[key] - rate * moved[key] for key in g}}, m, v), value
 
     zeros = jax.tree.map(np.zeros_like, p)
-    state: Any = (p, zeros, zeros)
+    start: Any = (p, zeros, zeros)
     function: Any = jax.jit(step) if precision is None else sc.scalify(step, precision=precision)
     losses: list[float] = []
-    for i in range(80):
-        x, y = _batch(i)
-        if precision is not None:
-            state, x, y = (sc.as_scaled_array(each) for each in (state, x, y))
-        state, value = function(state, x, y)
-        losses.append(float(np.asarray(value)))
-    end = jax.tree.map(np.asarray, state[0] if precision is None else sc.asarray(state[0], np.float32))
-    return {key: end[key].astype(np.float64) - p[key] for key in learnt}, float(np.mean(losses[-10:]))
+    ends: list[Any] = []
+    for first in range(0, 80 * _RUNS, 80):
+        state = start
+        for i in range(first, first + 80):
+            x, y = _batch(i)
+            if precision is not None:
+                state, x, y = (sc.as_scaled_array(each) for each in (state, x, y))
+            state, value = function(state, x, y)
+            if i >= first + 70:
+                losses.append(float(np.asarray(value)))
+        ends.append(jax.tree.map(np.asarray, state[0] if precision is None else sc.asarray(state[0], np.float32)))
+    return {key: ends[0][key].astype(np.float64) - p[key] for key in learnt}, float(np.mean(losses))
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "sign"])
@@ -140,7 +148,7 @@ def test_updates_below_half_of_the_last_digit_are_not_lost(name: str, optimiser:
         along = [np.vdot(each[key], exact) / np.vdot(exact, exact) for each in (got, nearest)]
         assert abs(along[0] - 1) < 0.15  # moved as far, in the direction of f32
         assert key in "bc" or abs(along[1] - 1) > 0.2  # the largest weights, at least, had not
-    assert close < 1.03 * loss  # what is rounded at random may as well end lower: of `prices` by 4 %
+    assert abs(close - loss) < 0.03 * loss
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16", "fp16-state parameters=f32", "fp16-state update=f16"])

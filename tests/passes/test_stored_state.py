@@ -219,14 +219,14 @@ def test_few_numbers_move_in_f16_presets(size: int) -> None:
 
     state: Any = (np.full(size, 12.0, np.float32), np.zeros(size, np.float32))
     expected, scaled = state, sc.as_scaled_array(state)
-    rewritten = sc.scalify(step, precision="fp16-state")
+    # More are stored in f16, where only rounding at random would move them.
+    rewritten = sc.scalify(step, precision="fp16-state rounding=nearest")
     for _ in range(60):
         expected, scaled = jax.jit(step)(*expected), rewritten(*scaled)
     moved = np.asarray(scaled[0], np.float64) - 12
     error = np.linalg.norm(moved - (expected[0] - 12)) / np.linalg.norm(expected[0] - 12)
-    # More are stored in f16, and move because they are rounded at random.
     assert scaled[0].data.dtype == (np.float32 if size == 4 else np.float16)
-    assert error < 1e-3 if size == 4 else 0.01 < error < 0.5
+    assert error < 1e-3 if size == 4 else error > 0.1
 
 
 @pytest.mark.parametrize("precision", ["fp16", "fp8-fp16-state"])
