@@ -30,9 +30,12 @@ def bounded_quotient(r: OpRewrite, x: ScaledValue, y: ScaledValue, moments: Mome
     scale = None if x.indifferent else _at_most(r, y.scale)
     if scale is None:
         return False
-    dividend, divisor = r.emit.convert(x.data, "f32"), _divisor(r)
-    quotient = r.emit.op("divide", divisor.type, dividend, divisor)
-    return _declare(r, r.emit.rescale(quotient, scale), x.scale / scale, moments)
+    if r.result_info().is_narrow:
+        dividend, divisor = r.emit.convert(x.data, "f32"), _divisor(r)
+        quotient = r.emit.rescale(r.emit.op("divide", divisor.type, dividend, divisor), scale)
+    else:  # the data of the divisor are as good as its value
+        quotient = r.emit.rescale(r.emit.op("divide", x.data.type, x.data, y.data), scale / y.scale)
+    return _declare(r, quotient, x.scale / scale, moments)
 
 
 # Y^(-1/n) = (1 / m) (Y^(-1/n) m), m = min(t^(1/n), c^(1/n) 2^k)
@@ -104,7 +107,8 @@ def _at_most(r: OpRewrite, scale: Scale, degree: float = 1) -> Scale | None:
     known = r.rewriter.bounded_divisors.get(r.value())
     if known is None or known.formed is None or r.rewriter.paper or not scale.is_scalar:
         return None
-    most = Scale(math.floor(math.log2(abs(known.bound)) / degree) + budget.ABOVE_BOUND)
+    above = budget.ABOVE_BOUND if r.result_info().is_narrow else budget.ABOVE_BOUND_WIDE
+    most = Scale(math.floor(math.log2(abs(known.bound)) / degree) + above)
     if scale.most <= most.exponent:
         return None
     return r.emit.maximum([r.emit.minimum([scale, most]), scale.shifted(-budget.BELOW_DIVISOR)])

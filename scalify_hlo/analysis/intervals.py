@@ -8,9 +8,12 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import enters_unchanged
 from scalify_hlo.analysis.integer_intervals import EXACT, Interval, converted, representable
+from scalify_hlo.analysis.narrow_values import WIDE
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import constant_behind, number_behind
@@ -25,6 +28,8 @@ _STEPS = 12
 _FORMED = frozenset(
     f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "negate", "abs", "maximum", "minimum", "sqrt")
 )
+# What grows with a power of what it is made of.
+_OF_A_DEGREE = _FORMED | {"stablehlo.power"}
 # What is 0 where an operand is.
 _VANISHES_WITH = frozenset(f"stablehlo.{name}" for name in ("multiply", "negate", "abs", "sqrt")) | {"chlo.square"}
 # What hands elements on, rounded at most.
@@ -57,14 +62,18 @@ class Divisor:
 
 
 def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divisor]:
-    """The divisors that cannot be 0 of quotients and inverse roots of a narrow type, by their results.
+    """The divisors that cannot be 0 of quotients and inverse roots, by their results, in a module with narrow types.
 
-    What a logarithm is taken of is one likewise.
+    What a logarithm of a narrow type is taken of is one likewise. Operations that no narrow value has to do with count
+    for nothing.
     """
     found: dict[ir.Value, Divisor] = {}
     for op in operations:
         index = 0 if op.name == "stablehlo.log" else _divisor(op)
-        if index is None or not tensor_info(op.results[0].type).is_narrow:
+        if index is None or WIDE in op.attributes:
+            continue
+        info = tensor_info(op.results[0].type)
+        if not info.is_narrow and (op.name == "stablehlo.log" or not info.is_float):
             continue
         divisor = op.operands[index]
         bound = _next_to_zero(divisor)
@@ -76,6 +85,8 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
         if formed is not None and abs(bound) < budget.GUARD ** (2 if _is_square(formed) else 1):
             formed = None  # a guard against zeros: nothing comes near it
         if formed is not None and index == 1 and _vanishes_with(op.operands[0], formed):
+            formed = None
+        if formed is not None and not info.is_narrow and _is_outweighed(op, divisor):
             formed = None
         found[op.results[0]] = Divisor(bound, formed)
     return found
@@ -200,7 +211,57 @@ def _vanishes_with(dividend: ir.Value, divisor: Expression) -> bool:
     return False
 
 
-def _expression(value: ir.Value, steps: int) -> Expression:
+# h^3 / (1 + h^2)^2: what the quotient is multiplied by is 0 where the divisor is next to its bound
+def _is_outweighed(quotient: ir.Operation, divisor: ir.Value) -> bool:
+    """Whether what a quotient is multiplied by is of no lower degree than its divisor in what that is made of."""
+    made = _expression(divisor, _STEPS, _OF_A_DEGREE)
+    base = _base_of(made)
+    if base is None:
+        return False
+    exponent = 1.0 if quotient.name == "stablehlo.divide" else 0.5 if quotient.name == "stablehlo.rsqrt" else None
+    degree = _degree(made, base) * (-_exponent(quotient) if exponent is None else exponent)
+    dividends = quotient.operands[:1] if quotient.name == "stablehlo.divide" else []
+    pending = [(quotient.results[0], sum(_degree_of(x, base) for x in dividends))]
+    for _ in range(_STEPS):
+        if not pending:
+            break
+        value, sum_of_degrees = pending.pop()
+        if sum_of_degrees >= degree:
+            return True
+        for use in value.uses:
+            op = use.owner.operation
+            if op.name in _FACTORS:
+                others = sum(_degree_of(x, base) for x in op.operands if x != value)
+                pending.append((op.results[0], sum_of_degrees + others))
+    return False
+
+
+def _base_of(expression: Expression) -> ir.Value | None:
+    """The one value that an expression is made of; None if there are others."""
+    if not isinstance(expression, tuple):
+        return expression if isinstance(expression, ir.Value) else None
+    found = {base for each in expression[1] if (base := _base_of(each)) is not None or isinstance(each, tuple)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _degree_of(value: ir.Value, base: ir.Value) -> float:
+    return _degree(_expression(value, _STEPS, _OF_A_DEGREE), base)
+
+
+def _degree(expression: Expression, base: ir.Value) -> float:
+    """With which power of a value an expression grows; 0 of what is made of anything else."""
+    if not isinstance(expression, tuple):
+        return 1.0 if isinstance(expression, ir.Value) and expression == base else 0.0
+    name, operands = expression
+    degrees = [_degree(each, base) for each in operands]
+    if name == "stablehlo.multiply":
+        return sum(degrees)
+    if name == "stablehlo.power":
+        return degrees[0] * operands[1] if isinstance(operands[1], float) else 0.0
+    return max(degrees) / (2 if name == "stablehlo.sqrt" else 1)
+
+
+def _expression(value: ir.Value, steps: int, formed: frozenset[str] = _FORMED) -> Expression:
     constant = _interval_of_constant(value)
     if constant is not None:
         return constant[0]
@@ -208,10 +269,10 @@ def _expression(value: ir.Value, steps: int) -> Expression:
         return value
     owner = value.owner.operation
     if owner.name == "stablehlo.convert" and tensor_info(owner.operands[0].type).is_float:
-        return _expression(owner.operands[0], steps - 1)
-    if owner.name not in _FORMED:
+        return _expression(owner.operands[0], steps - 1, formed)
+    if owner.name not in formed:
         return value
-    return owner.name, tuple(_expression(operand, steps - 1) for operand in owner.operands)
+    return owner.name, tuple(_expression(operand, steps - 1, formed) for operand in owner.operands)
 
 
 def divided_by(op: ir.Operation) -> ir.Value | None:
@@ -332,7 +393,11 @@ def _power(a: Interval, n: Interval) -> Interval:
         return _ANY
     if n[0] == 2:
         return _even(a)
-    return _POSITIVE if n[0] % 2 == 0 or a[0] >= 0 else _ANY
+    if a[0] < 0:
+        return _POSITIVE if n[0] % 2 == 0 else _ANY
+    with np.errstate(all="ignore"):
+        ends = sorted(float(np.float64(x) ** n[0]) for x in a)
+    return ends[0], ends[1]
 
 
 def _root(a: Interval) -> Interval:
