@@ -86,7 +86,11 @@ def _at_small_scale(r: OpRewrite, room: int = 0) -> None:
     x = r.scaled(0)
     if x.indifferent or r.rewriter.paper or not r.is_stored_narrow():
         return on_values(r, moments)
-    return on_values(r, moments, [r.emit.minimum([_at_size(x).shifted(room), ONE])])
+    scale = _at_size(x).shifted(room)
+    if not scale.is_constant and r.name in _BOUNDED:
+        # Above the bound the scale is 1, and nothing adds up; below it, what was lost here would be in every layer.
+        moments = Moments(x.moments.rms / 2.0 ** max(0, x.exponent), 0.0, x.moments.nonnegative)
+    return on_values(r, moments, [r.emit.minimum([scale, ONE])])
 
 
 def _at_size(x: ScaledValue) -> Scale:

@@ -194,6 +194,9 @@ RESCALE_HEADROOM_F16 = 4
 # Errors of size (`scalify_hlo.size.size_errors`) that f16 bears: a factor of four in each leaves 2^2 of its 2^16 to
 # the tails of the distribution. A transformer's products have at most 4, those of a selective state space more.
 ERRORS_IN_F16 = 7
+# Products behind both operands of one (`scalify_hlo.analysis.product_chains`) that f16 bears: each is off by up to an
+# octave, and always to the same side.
+PRODUCTS_IN_F16 = 8
 # Factors (`scalify_hlo.size.factors`) of a gradient that f16 bears: half an octave in each is 2^8, of its ten octaves.
 FACTORS_IN_F16 = 16
 # Those of products of small matrices, which are in f32 and cost next to nothing to measure: what is made of them by

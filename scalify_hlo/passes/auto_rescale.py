@@ -20,6 +20,7 @@ from scalify_hlo.analysis.given_differences import given_differences
 from scalify_hlo.analysis.given_values import given_values
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.joined import taken_apart
+from scalify_hlo.analysis.product_chains import long_chains
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
 from scalify_hlo.analysis.unlike_columns import unlike_columns
 from scalify_hlo.analysis.update import find_update
@@ -47,7 +48,7 @@ from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
 # Of the program's values, not of gradients.
-OF_VALUES = ("products", "joined", "numbers", "differences", "exponentials")
+OF_VALUES = ("products", "chains", "joined", "numbers", "differences", "exponentials")
 # Places of which the largest magnitude is measured, whatever the statistic.
 _BY_LARGEST = ("powers", "numbers")
 # What is measured to unit size: what enters a product of values may be multiplied by itself, and room by that too.
@@ -73,6 +74,7 @@ _DESCRIPTIONS = {
     "differences": "difference of elements of a tensor that the program is given",
     "inputs": "computed of what the program is given, of any size, where other values meet it",
     "exponentials": "exponential of any size, of which a product reads",
+    "chains": "gradient that many products have given, of which nothing normalises one",
     "powers": "value of which high powers enter products",
     "products": "operand of a product, whose size is a product of more estimates than f16 bears",
 }
@@ -274,6 +276,10 @@ class AutoRescale(Pass):
                 for value in heads if "products" in self.places else ():
                     if inputs.cancels or inputs.weigh(value):
                         found.setdefault(value, "factors")
+        if "chains" in self.places:
+            backward = {each.op for each in products if each.kind != "forward"}
+            for value, product in long_chains(calls, found).items():
+                found[value] = "chains" if product in backward else "products"
         return found if self.calibration else {value: each for value, each in found.items() if _is_static(value)}
 
 
