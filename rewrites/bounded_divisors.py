@@ -107,7 +107,7 @@ def _at_most(r: OpRewrite, scale: Scale, degree: float = 1) -> Scale | None:
     known = r.rewriter.bounded_divisors.get(r.value())
     if known is None or known.formed is None or r.rewriter.paper or not scale.is_scalar:
         return None
-    above = budget.ABOVE_BOUND if r.result_info().is_narrow else budget.ABOVE_BOUND_WIDE
+    above = budget.ABOVE_BOUND if r.result_info().is_narrow else budget.ABOVE_BOUND_OF_F32
     most = Scale(math.floor(math.log2(abs(known.bound)) / degree) + above)
     if scale.most <= most.exponent:
         return None

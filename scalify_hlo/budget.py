@@ -104,9 +104,11 @@ LEAST_DIVISOR = -80
 # log2 by which a divisor in a narrow type counts as larger than what it cannot be below, at most: quotients by it are
 # up to 2^this there, so that the product of two of them, as in the gradient of x / (1 + |x|), fits f16.
 ABOVE_BOUND = 6
-ABOVE_BOUND_WIDE = 2
 # log2 by which it counts as smaller than it is for that, at most: f16 has most elements to 8 digits still.
 BELOW_DIVISOR = 16
+# The first of these for a quotient in f32 that is rounded to a narrow type later: nothing is lost before, and what it
+# is multiplied by until then, and estimates of products, have the room.
+ABOVE_BOUND_OF_F32 = 2
 
 # --- zeros ------------------------------------------------------------------------------------------------------------
 

@@ -61,6 +61,10 @@ def products_rescaled(text: str) -> str:
     return _run(lambda: Pipeline((AutoRescale(places=("products",)),)), text)
 
 
+def chains_rescaled(text: str) -> str:
+    return _run(lambda: Pipeline((AutoRescale(places=("chains",)),)), text)
+
+
 def sizes(text: str) -> str:
     return _run(lambda: Pipeline((Sizes(),)), text)
 
@@ -123,6 +127,15 @@ def _chain(count: int) -> Function:
     def function(x: jax.Array, w: jax.Array) -> jax.Array:
         for _ in range(count):
             x = x @ w
+        return x
+
+    return function
+
+
+def _layers(count: int) -> Function:
+    def function(x: jax.Array, w: jax.Array) -> jax.Array:
+        for _ in range(count):
+            x = jnp.tanh(x @ w)
         return x
 
     return function
@@ -332,6 +345,7 @@ def cases() -> dict[str, list[Case]]:
         "CANCELLATION": [case(_difference(n), "f32[1024,8]", f8) for n in (2, 3)],
         "STAND_IN": [case(lambda x: jnp.where(x == 0, jnp.float16(1), x), h8)],
         "ABOVE_BOUND": [case(lambda x: 1 / (1 + jnp.abs(x)), h8)],
+        "ABOVE_BOUND_OF_F32": [case(lambda x: (1 / (1 + jnp.abs(x))).astype(jnp.float16), f8)],
         "BELOW_DIVISOR": [case(lambda x: 1 / (1 + jnp.abs(x)), h8)],
         "LEAST_DIVISOR": [case(lambda x, y, z: ((x + y) / 3, z * z), f8, f8, h8)],
         "FLOOR": [case(lambda m, g, w: m * 0.9 + g * w * 0.1, f8, f8, f8)],
@@ -384,6 +398,7 @@ def cases() -> dict[str, list[Case]]:
         "RESCALE_HEADROOM_F16": [(_MOMENTUM, rescaled)],
         "ERRORS_OF_SMALL": [(program(_chain(n), "f32[3,3]", "f32[3,3]"), products_rescaled) for n in (2, 3)],
         "ERRORS_IN_F16": [(program(_chain(n), "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (5, 8)],
+        "PRODUCTS_IN_F16": [(program(_layers(n), "f32[8,8]", "f32[8,8]"), chains_rescaled) for n in (6, 12)],
         "FACTORS_IN_F16": [
             (program(_gradient_of_factors(n), "f32[8,8]", "f32[8,8]", "f32[8,8]"), products_rescaled) for n in (12, 24)
         ],

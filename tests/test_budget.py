@@ -23,6 +23,7 @@ _PATTERNS = {
     "FURTHEST_CONSTANT": ("-*", "**"),
     "FURTHEST_CONSTANT_SCALE": ("-*", "**"),
     "HEADROOM": ("-*", "**"),
+    "PRODUCTS_IN_F16": ("-*", "**"),
     "HIGHEST_POWER": ("--*", "***"),
     "MASK": ("*-", "-*"),
     "MOST": ("*-", "-*"),
@@ -34,6 +35,7 @@ _PATTERNS = {
 # A number that the constant itself becomes in the rewritten program.
 _NUMBERS = {
     "ABOVE_BOUND": "64",
+    "ABOVE_BOUND_OF_F32": "4",
     "AGREEING": "64",
     "ALIGNMENT": "64",
     "AVERAGE_GROWTH": "0.125",

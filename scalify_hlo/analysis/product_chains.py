@@ -2,11 +2,11 @@
 
 # |W g| = r |W| |g|: 1 <= r < 2 of weights whose scale is their size rounded down to a power of two
 
-Twenty layers without a normalisation or a residual stream are 2^10 then, though each is as good as known: what counts is
-how many there are, and not what they are. So every few products of a chain its value is measured. A sum continues the
-shorter chain: that of a residual stream, in a recurrence the new input's, of a layer its bias. What is divided by a
-statistic (of rows, of a batch, of all elements) has the products of that less, which are as far from their estimates: a
-normalised value has none, nor has, on the way back, what the layer in front of the normalisation adds. In loops each
+Twenty layers without a normalisation or a residual stream are 2^10 then, though each is as good as known: it counts how
+many there are, and not what they are. So every few products of a chain its value is measured. A sum continues the
+shorter chain: that of a residual stream, in a recurrence that of the new input, of a layer its bias. What is divided by
+a statistic (of rows, of a batch, of all elements) has the products of that less, which are as far from their estimates:
+a normalised value has none, nor has, on the way back, what the layer in front of the normalisation adds. In loops each
 iteration starts anew, where the next would have to wait for a statistic.
 """
 

@@ -20,6 +20,7 @@ from scalify_hlo.analysis.given_differences import given_differences
 from scalify_hlo.analysis.given_values import given_values
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.joined import taken_apart
+from scalify_hlo.analysis.numbers_of_integers import is_multiplied_by_one
 from scalify_hlo.analysis.product_chains import long_chains
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
 from scalify_hlo.analysis.unlike_columns import unlike_columns
@@ -306,13 +307,13 @@ def _is_static(value: ir.Value) -> bool:
 
 
 def _gradient(product: MatrixProduct) -> ir.Value:
-    """The gradient operand of a backward product, before it was moved or rescaled; as a loop outside gave it."""
+    """The gradient operand of a backward product, before it was moved or rescaled; as a loop outside gave it, and not
+    before it was multiplied by a number of unknown size."""
     operand = product.lhs if product.lhs.is_gradient else product.rhs
     root = operand.origin.root
-    if loops_around(root) <= loops_around(product.op.results[0]):
-        return root
     *_, moved = before_moves(operand.value)
-    return moved
+    known = loops_around(root) <= loops_around(product.op.results[0]) and not is_multiplied_by_one(moved, root)
+    return root if known else moved
 
 
 def _is_of_scores(value: ir.Value) -> bool:
