@@ -10,7 +10,7 @@ Preset = Literal["f32", "bf16", "fp16", "fp16-state", "fp8", "fp8-fp16-state", "
 # Where `scalify-auto-rescale` measures gradients and values.
 Place = Literal[
     "branches", "scores", "logits", "gradients",
-    "products", "chains", "joined", "numbers", "differences", "exponentials",
+    "products", "chains", "joined", "integers", "numbers", "differences", "exponentials",
 ]  # fmt: skip
 
 # Types that a value may be stored or computed in, under the names people use.

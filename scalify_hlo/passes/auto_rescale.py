@@ -17,6 +17,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, loops_around, terminator, walk
 from scalify_hlo.analysis.few_exponentials import contracted_exponentials, few_exponentials, unbounded_exponentials
 from scalify_hlo.analysis.given_differences import given_differences
+from scalify_hlo.analysis.given_integers import given_integers
 from scalify_hlo.analysis.given_values import given_values
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.joined import taken_apart
@@ -49,11 +50,11 @@ from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
 # Of the program's values, not of gradients.
-OF_VALUES = ("products", "chains", "joined", "numbers", "differences", "exponentials")
+OF_VALUES = ("products", "chains", "joined", "integers", "numbers", "differences", "exponentials")
 # Places of which the largest magnitude is measured, whatever the statistic.
 _BY_LARGEST = ("powers", "numbers")
 # What is measured to unit size: what enters a product of values may be multiplied by itself, and room by that too.
-_TO_UNIT_SIZE = ("products", "columns", "statistics", "differences", "inputs", "exponentials")
+_TO_UNIT_SIZE = ("products", "columns", "integers", "statistics", "differences", "inputs", "exponentials")
 # Places of gradients whose sizes are roughly known. What is measured elsewhere may be of any size that f32 has.
 _OF_KNOWN_SIZE = ("branches", "scores", "logits", "gradients")
 # Places of gradients that may be of any size: what they are computed of, and is as uncertain, stays in f32.
@@ -71,6 +72,7 @@ _DESCRIPTIONS = {
     "joined": "taken out of tensors that are joined, which have one scale",
     "columns": "in units of its own in a tensor of several, which has one scale",
     "statistics": "running statistic of what the program is given",
+    "integers": "integers that the program is given, of which a product reads",
     "numbers": "exponential of a few numbers that tensors are multiplied by",
     "differences": "difference of elements of a tensor that the program is given",
     "inputs": "computed of what the program is given, of any size, where other values meet it",
@@ -254,6 +256,9 @@ class AutoRescale(Pass):
                 found.setdefault(value, "joined")
             for value in unlike_columns(calls):
                 found.setdefault(value, "columns")
+        if "integers" in self.places:
+            for value in given_integers(calls, main):
+                found.setdefault(value, "integers")
         if not {"numbers", "exponentials"}.isdisjoint(self.places):
             unbounded = unbounded_exponentials(calls, self.compute or "f16")
             for value in few_exponentials(calls, unbounded) if "numbers" in self.places else ():
