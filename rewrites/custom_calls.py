@@ -14,10 +14,12 @@ from .collectives import equal_everywhere
 
 
 def custom_call(
-    *targets: str, replace: bool = False
+    *targets: str, replace: bool = False, shaped: bool = False
 ) -> Callable[[Callable[[OpRewrite], None]], Callable[[OpRewrite], None]]:
     """Register a function as the rule of `stablehlo.custom_call @target`.
 
+    shaped: whether the rule of a plugin holds for scales with a shape, one number for each row, say; if not, its
+        operands come with one scale each.
     Raises TypeError without targets or for what is no name or no function, and DuplicateRuleError for a plugin's rule
     of a target that has one already, unless `replace` is set.
     """
@@ -29,7 +31,7 @@ def custom_call(
             if TARGETS.get(target) is not None and is_foreign(function) and not replace:
                 places = f"{source_of(TARGETS[target])} and {source_of(function)}"
                 raise DuplicateRuleError(f"two rules for custom call '{target}': {places}")
-            TARGETS[target] = checked(function)
+            TARGETS[target] = checked(function, shaped=shaped)
         return function
 
     return register

@@ -30,6 +30,7 @@ _FORMED = frozenset(
 )
 # What grows with a power of what it is made of.
 _OF_A_DEGREE = _FORMED | {"stablehlo.power"}
+_DIVIDING = frozenset(f"stablehlo.{name}" for name in ("log", "divide", "rsqrt", "power"))
 # What is 0 where an operand is.
 _VANISHES_WITH = frozenset(f"stablehlo.{name}" for name in ("multiply", "negate", "abs", "sqrt")) | {"chlo.square"}
 # What hands elements on, rounded at most.
@@ -69,13 +70,15 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
     """
     found: dict[ir.Value, Divisor] = {}
     for op in operations:
+        if op.name not in _DIVIDING or WIDE in op.attributes:
+            continue
         index = 0 if op.name == "stablehlo.log" else _divisor(op)
-        if index is None or WIDE in op.attributes:
+        if index is None:
             continue
         info = tensor_info(op.results[0].type)
-        if not info.is_narrow and (op.name == "stablehlo.log" or not info.is_float):
-            continue
         divisor = op.operands[index]
+        if not info.is_narrow and (op.name == "stablehlo.log" or not info.is_float or _is_far_from_bound(divisor)):
+            continue
         bound = _next_to_zero(divisor)
         if math.isinf(bound) or not bound or constant_behind(divisor) is not None:
             continue
@@ -90,6 +93,15 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
             formed = None
         found[op.results[0]] = Divisor(bound, formed)
     return found
+
+
+def _is_far_from_bound(divisor: ir.Value) -> bool:
+    """Whether nothing comes near the bound of a divisor: it is a guard, or the same numbers for all elements."""
+    owner = divisor.owner
+    if isinstance(owner, ir.Block) or owner.name == "stablehlo.broadcast_in_dim":
+        return True
+    added = number_behind(owner.operands[1], converted=True) if owner.name == "stablehlo.add" else None
+    return added is not None and abs(added) < budget.GUARD
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,6 +28,10 @@ _BOUNDED = frozenset(f"stablehlo.{name}" for name in ("exponential", "logistic",
 _REDUCTIONS = ("stablehlo.reduce", "stablehlo.reduce_window")
 _INVERSES = ("stablehlo.rsqrt", "stablehlo.power")
 
+# Looked at though nothing that they read may follow from a product.
+_CALLS = names(Trait.CALLS)
+_ALWAYS = _CONTRACTIONS | _CALLS | {"stablehlo.while", *_BRANCHES}
+
 # Of a value: the products behind it, or None if it follows from none.
 _Length = int | None
 # A statistic of what was reduced, or the inverse of one, perhaps times parameters; None for other values.
@@ -51,24 +55,28 @@ class _Chains:
         self.found: dict[ir.Value, ir.Operation] = {}
         self._calls = calls
         self._measured = measured
-        self._length: dict[ir.Value, _Length] = {}
+        self._length: dict[ir.Value, int] = {}
         self._kind: dict[ir.Value, _Kind] = {}
 
     def block(self, block: ir.Block, arguments: Sequence[_Length], *, in_loop: bool) -> list[_Length]:
         """The lengths of what a block returns."""
-        self._length.update(zip(block.arguments, arguments, strict=True))
+        known = self._length
+        for argument, length in zip(block.arguments, arguments, strict=True):
+            if length is not None:
+                known[argument] = length
         for child in block.operations:
             op = child.operation
-            if not len(op.results):
-                continue
+            if not len(op.results) or (op.name not in _ALWAYS and known.keys().isdisjoint(op.operands)):
+                continue  # of what follows from no product nothing is noted
             for result, length in zip(op.results, self._of(op, in_loop), strict=True):
-                self._length[result] = 0 if length and result in self._measured else length
-        return [self._length.get(value) for value in terminator(block).operands]
+                if length is not None:
+                    known[result] = 0 if result in self._measured else length
+        return [known.get(value) for value in terminator(block).operands]
 
     def _of(self, op: ir.Operation, in_loop: bool) -> Sequence[_Length]:
         name = op.name
         lengths = [self._length.get(operand) for operand in op.operands]
-        callee = self._calls.callee_body(op)
+        callee = self._calls.callee_body(op) if name in _CALLS else None
         if callee is not None:
             for argument, operand in zip(callee.arguments, op.operands, strict=True):
                 self._kind[argument] = self._kind.get(operand)
@@ -88,7 +96,12 @@ class _Chains:
         if name in _JOINS:
             terms = list(op.operands)[1:] if name == "stablehlo.select" else op.operands
             self._kind[op.results[0]] = self._common_kind(terms)
-            return [min((n for x in terms if (n := self._length.get(x)) is not None), default=None)]
+            shortest: _Length = None
+            for term in terms:
+                length = self._length.get(term)
+                if length is not None and (shortest is None or length < shortest):
+                    shortest = length
+            return [shortest]
         if name in ("stablehlo.multiply", "stablehlo.divide"):
             return [self._quotient(op, lengths)]
         longest = _longest(lengths)
@@ -133,9 +146,19 @@ class _Chains:
 
     def _common_kind(self, values: Sequence[ir.Value]) -> _Kind:
         """The kind of all values that follow from products."""
-        kinds = {self._kind.get(value) for value in values if self._length.get(value) is not None}
-        return kinds.pop() if len(kinds) == 1 else None
+        found: _Kind = None
+        for value in values:
+            if value in self._length:
+                kind = self._kind.get(value)
+                if kind is None or found not in (None, kind):
+                    return None
+                found = kind
+        return found
 
 
 def _longest(lengths: Sequence[_Length]) -> _Length:
-    return max((each for each in lengths if each is not None), default=None)
+    longest: _Length = None
+    for each in lengths:
+        if each is not None and (longest is None or each > longest):
+            longest = each
+    return longest

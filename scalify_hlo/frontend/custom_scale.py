@@ -157,10 +157,25 @@ def _flat_function(fun: Any, rule: Any, name: str, tree: Any, kwargs: dict[str, 
         return call(*primals), jax.jvp(plain, primals, tangents)[1]
 
     def flat(out_tree: list[Any], *arrays: Any) -> Any:
-        out_tree.append(jax.tree.structure(jax.eval_shape(structured, *arrays)))
+        jaxpr, shapes = jax.make_jaxpr(structured, return_shape=True)(*arrays)
+        _check_closed(f"the function of custom_scale '{name}'", jaxpr)
+        out_tree.append(jax.tree.structure(shapes))
+        if any(isinstance(array, jax.core.Tracer) for array in arrays):
+            pairs = [each for x in arrays for each in ([x, jnp.ones((), SCALE_DTYPE)] if is_float(x) else [x])]
+            _check_closed(f"the scale rule of '{name}'", jax.make_jaxpr(scaled.__wrapped__)(*pairs))
         return call(*arrays)
 
     return flat
+
+
+def _check_closed(what: str, jaxpr: Any) -> None:
+    """Raises TypeError for a function that takes values that are being traced from the function around it."""
+    taken = next((x for x in jaxpr.consts if isinstance(x, jax.core.Tracer)), None)
+    if taken is not None:
+        raise TypeError(
+            f"{what} takes a value from around it that is not known when it is compiled, "
+            f"{taken.dtype}{list(taken.shape)}: pass it by position, as an argument of both"
+        )
 
 
 def _aval(leaf: Any) -> Any:

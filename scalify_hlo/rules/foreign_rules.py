@@ -58,10 +58,11 @@ def _operations(dialect: str) -> frozenset[str]:
     return frozenset(str(getattr(each, "OPERATION_NAME", "")) for each in members.values())
 
 
-def checked(function: RuleFunction, *, results: bool = True) -> RuleFunction:
+def checked(function: RuleFunction, *, results: bool = True, shaped: bool = True) -> RuleFunction:
     """A foreign rule whose exceptions become located errors, and which has to declare its results.
 
-    results: False for rules whose results carry no scale.
+    results: False for rules whose results carry no scale. shaped: False for rules that take scales of rank 0: each
+    operand with a scale of another shape is brought to one before.
     """
     if not is_foreign(function):
         return function
@@ -70,7 +71,13 @@ def checked(function: RuleFunction, *, results: bool = True) -> RuleFunction:
     def apply(r: "OpRewrite") -> None:
         from scalify_hlo.emit.scale_arithmetic import NeedsScaleError
         from scalify_hlo.rules.oprewrite import UnsupportedError
+        from scalify_hlo.rules.shapes import to_rank_0
 
+        for i, found in enumerate(r.inputs):
+            if not shaped and found is not None and found.scale.shape:
+                r.inputs[i] = flat = to_rank_0(r.rewriter, found)
+                r.op.operands[i] = flat.data
+        r.asked = set()
         try:
             function(r)
         except (ScalifyError, UnsupportedError, NeedsScaleError):
@@ -79,8 +86,20 @@ def checked(function: RuleFunction, *, results: bool = True) -> RuleFunction:
             raise ScalifyError(_fault(r, function, f"raised {type(error).__name__}: {error}")) from error
         if results and any(found is not None for found in r.inputs):
             _check_results(r, function)
+            _check_operands(r, function)
 
     return apply
+
+
+def _check_operands(r: "OpRewrite", function: RuleFunction) -> None:
+    """Raises ScalifyError where nothing was asked of an operand with a scale: it would be lost."""
+    for i, found in enumerate(r.inputs):
+        if found is not None and i not in (r.asked or ()) and not found.indifferent and not found.scale.is_one:
+            message = (
+                f"asks nothing of operand {i}, which has a scale: it would be lost. Take its data and scale, "
+                f"r.scaled({i}), or its value, r.plain({i})"
+            )
+            raise ScalifyError(_fault(r, function, message))
 
 
 def _check_results(r: "OpRewrite", function: RuleFunction) -> None:

@@ -43,6 +43,7 @@ class OpRewrite:
         "_reasons",
         "_result",
         "after_op",
+        "asked",
         "emit",
         "erased",
         "inputs",
@@ -65,6 +66,7 @@ class OpRewrite:
         self._result: TensorInfo | None = None  # of result 0
         self._infos: dict[int, TensorInfo] = {}  # of operands as they are now
         self._plain: dict[int, ir.Value] = {}  # plain operands that have been replaced, as they were
+        self.asked: set[int] | None = None  # the operands that a rule from outside has asked for
         self.on_values = False  # the operation computes on unscaled values (see `combined`)
         # Of all results, or (by index) of one alone.
         self._reasons: dict[int | None, tuple[Reason, ...]] = {}
@@ -73,6 +75,8 @@ class OpRewrite:
 
     def scaled(self, index: int) -> ScaledValue:
         """The scaled form of operand `index`; a plain operand gets a constant scale from what is known of it."""
+        if self.asked is not None:
+            self.asked.add(index)
         return self.inputs[index] or self.rewriter.as_scaled(self.original(index))
 
     def original(self, index: int) -> ir.Value:
@@ -85,6 +89,8 @@ class OpRewrite:
 
     def set_operand(self, index: int, value: ir.Value) -> None:
         """Replace operand `index`. What `scaled` and `plain` say of it stays as it was."""
+        if self.asked is not None:
+            self.asked.add(index)
         if self.inputs[index] is None:
             self._plain.setdefault(index, self.op.operands[index])
         self.op.operands[index] = value
@@ -119,6 +125,8 @@ class OpRewrite:
 
     def plain(self, index: int, element: str | None = None) -> ir.Value:
         """The value of operand `index`, data * scale; in `element`, by default a type wide enough for it."""
+        if self.asked is not None:
+            self.asked.add(index)
         found = self.inputs[index]
         if found is None:
             value = self.original(index)

@@ -178,9 +178,11 @@ TARGETS: dict[str, RuleFunction] = {}
 MARKERS: dict[str, RuleFunction] = {}
 
 
-def marker(name: str) -> Callable[[RuleFunction], RuleFunction]:
+def marker(name: str, *, shaped: bool = False) -> Callable[[RuleFunction], RuleFunction]:
     """Register a function as the rule of the composite `name`.
 
+    shaped: whether the rule of a plugin holds for scales with a shape, one number for each row, say; if not, its
+        operands come with one scale each.
     Raises DuplicateRuleError when the composite has a rule already, and TypeError for what is no name or no function.
     """
     check_names("marker", (name,))
@@ -191,7 +193,7 @@ def marker(name: str) -> Callable[[RuleFunction], RuleFunction]:
             raise DuplicateRuleError(
                 f"two rules for composite {name}: {source_of(MARKERS[name])} and {source_of(function)}"
             )
-        MARKERS[name] = checked(function)
+        MARKERS[name] = checked(function, shaped=shaped)
         return function
 
     return register
