@@ -79,4 +79,5 @@ def _is_outer(op: ir.Operation) -> bool:
         return False
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     shape = tensor_info(op.operands[0].type).shape
-    return all(shape[d] == 1 for d in numbers.lhs_contracting_dimensions)
+    contracting: list[int] = list(numbers.lhs_contracting_dimensions)
+    return all(shape[d] == 1 for d in contracting)

@@ -82,6 +82,8 @@ def _reached(calls: CallGraph, given: Iterable[ir.Value]) -> list[ir.Operation]:
                 pending += [op.regions[1].blocks[0].arguments[i], op.results[i]]
             elif name == MANUAL:
                 pending.append(op.regions[0].blocks[0].arguments[i])
+            elif name == "stablehlo.optimization_barrier":
+                pending.append(op.results[i])
             elif (name in _MOVES and i == 0) or (name == _SCATTER and i != 1):
                 pending += op.results
     return list(found.values())
@@ -105,7 +107,12 @@ class _Finder:
         known = self._known.get(value)
         if known is None:
             op = defining_op(value)
-            known = _Of.OTHER if op is None or depth > _FAR or len(op.results) > 1 else self._result(op, depth + 1)
+            if op is None or depth > _FAR:
+                known = _Of.OTHER
+            elif op.name == "stablehlo.optimization_barrier":
+                known = self._of(op.operands[ir.OpResult(value).result_number], depth + 1)
+            else:
+                known = _Of.OTHER if len(op.results) > 1 else self._result(op, depth + 1)
             self._known[value] = known
         return known
 

@@ -89,7 +89,8 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
             formed = None  # a guard against zeros: nothing comes near it
         if formed is not None and index == 1 and _vanishes_with(op.operands[0], formed):
             formed = None
-        if formed is not None and not info.is_narrow and _is_outweighed(op, divisor):
+        # Of f32 the square is one as well: nothing has been lost yet, and of sqrt(v + 1e-5) v is a statistic.
+        if formed is not None and not info.is_narrow and (bound**2 < budget.GUARD or _is_outweighed(op, divisor)):
             formed = None
         found[op.results[0]] = Divisor(bound, formed)
     return found
@@ -232,8 +233,8 @@ def _is_outweighed(quotient: ir.Operation, divisor: ir.Value) -> bool:
         return False
     exponent = 1.0 if quotient.name == "stablehlo.divide" else 0.5 if quotient.name == "stablehlo.rsqrt" else None
     degree = _degree(made, base) * (-_exponent(quotient) if exponent is None else exponent)
-    dividends = quotient.operands[:1] if quotient.name == "stablehlo.divide" else []
-    pending = [(quotient.results[0], sum(_degree_of(x, base) for x in dividends))]
+    dividend = _degree_of(quotient.operands[0], base) if quotient.name == "stablehlo.divide" else 0.0
+    pending = [(quotient.results[0], dividend)]
     for _ in range(_STEPS):
         if not pending:
             break

@@ -75,7 +75,7 @@ class _Chains:
 
     def _of(self, op: ir.Operation, in_loop: bool) -> Sequence[_Length]:
         name = op.name
-        lengths = [self._length.get(operand) for operand in op.operands]
+        lengths = [*map(self._length.get, op.operands)]
         callee = self._calls.callee_body(op) if name in _CALLS else None
         if callee is not None:
             for argument, operand in zip(callee.arguments, op.operands, strict=True):
@@ -131,7 +131,7 @@ class _Chains:
 
     def _quotient(self, op: ir.Operation, lengths: Sequence[_Length]) -> _Length:
         """Of what is divided by a statistic, or multiplied by its inverse, the products that only it has behind it."""
-        kinds = [self._kind.get(operand) for operand in op.operands]
+        kinds = [*map(self._kind.get, op.operands)]
         inverse = "statistic" if op.name == "stablehlo.divide" else "inverse"
         for i, (kind, length) in enumerate(zip(kinds, lengths, strict=True)):
             if kind != inverse or kinds[1 - i] == kind or (op.name == "stablehlo.divide" and i == 0):

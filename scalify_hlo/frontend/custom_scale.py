@@ -127,8 +127,7 @@ def _flat_function(fun: Any, rule: Any, name: str, tree: Any, kwargs: dict[str, 
     def structured(*arrays: Any) -> Any:
         return fun(*jax.tree.unflatten(tree, arrays), **kwargs)
 
-    @jax.jit
-    def scaled(*operands: Any) -> list[Any]:
+    def by_rule(*operands: Any) -> list[Any]:
         remaining = iter(operands)
         leaves = []
         for operand in remaining:
@@ -136,6 +135,8 @@ def _flat_function(fun: Any, rule: Any, name: str, tree: Any, kwargs: dict[str, 
         arguments = jax.tree.unflatten(tree, leaves)
         expected = jax.eval_shape(structured, *(_aval(leaf) for leaf in leaves))
         return _flat_results(name, rule(*arguments, **kwargs), expected)
+
+    scaled = jax.jit(by_rule)
 
     @jax.jit
     def body(*arrays: Any) -> list[Any]:
@@ -162,7 +163,7 @@ def _flat_function(fun: Any, rule: Any, name: str, tree: Any, kwargs: dict[str, 
         out_tree.append(jax.tree.structure(shapes))
         if any(isinstance(array, jax.core.Tracer) for array in arrays):
             pairs = [each for x in arrays for each in ([x, jnp.ones((), SCALE_DTYPE)] if is_float(x) else [x])]
-            _check_closed(f"the scale rule of '{name}'", jax.make_jaxpr(scaled.__wrapped__)(*pairs))
+            _check_closed(f"the scale rule of '{name}'", jax.make_jaxpr(by_rule)(*pairs))
         return call(*arrays)
 
     return flat

@@ -70,6 +70,14 @@ def _lowered(jaxpr: Any) -> Any:
     shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in jaxpr.in_avals]
     function = jaxpr_as_fun(jaxpr)
     mesh = jax.sharding.get_abstract_mesh()
+    if not mesh.manual_axes and mesh.empty:
+        # Of arrays over a mesh of explicit axes, whose types have it, nobody needs to have entered it.
+        meshes = [aval.sharding.mesh for aval in jaxpr.in_avals if getattr(aval, "sharding", None) is not None]
+        explicit = next((each for each in meshes if not each.empty), None)
+        if explicit is not None:
+            with jax.sharding.use_abstract_mesh(explicit):
+                traced: Any = jax.jit(function, keep_unused=True).trace(*shapes)
+                return traced.lower(lowering_platforms=(jax.default_backend(),)).compiler_ir("stablehlo")
     if not mesh.manual_axes:
         return jax.jit(function, keep_unused=True).lower(*shapes).compiler_ir("stablehlo")
     # Inside of shard_map: under a shard_map of its own, over a mesh of which no axis is manual yet. What varies over

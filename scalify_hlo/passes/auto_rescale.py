@@ -316,6 +316,8 @@ def _gradient(product: MatrixProduct) -> ir.Value:
     before it was multiplied by a number of unknown size."""
     operand = product.lhs if product.lhs.is_gradient else product.rhs
     root = operand.origin.root
+    if root == operand.value:
+        return root
     *_, moved = before_moves(operand.value)
     known = loops_around(root) <= loops_around(product.op.results[0]) and not is_multiplied_by_one(moved, root)
     return root if known else moved

@@ -279,7 +279,7 @@ def _before_return(value: ir.Value, due: ir.Value) -> tuple[ir.InsertionPoint, i
 
 
 def _sample(x: ir.Value, most: int = _SAMPLE) -> ir.Value:
-    """At most some thousand elements of a tensor, evenly spread; contiguous ones along the last dimension.
+    """At most some thousand elements of a tensor, evenly spread over all its dimensions.
 
     Of a table one or more of as many rows as there may be: the rows differ by how often they are read.
     """
@@ -303,11 +303,27 @@ def _sampled(x: ir.Value, most: int = _SAMPLE) -> _Sampled:
     left, shape = info.size, info.shape
     strides = [1] * info.rank
     rows = rows_that_differ(x) if left > most and info.rank > 1 else frozenset[int]()
+    if not rows and left > most:
+        strides = _spread(shape, most)
+        return _Sampled(math.prod(-(-n // stride) for n, stride in zip(shape, strides, strict=True)), strides, False)
     for d in sorted(range(info.rank), key=lambda d: d in rows) if rows else range(info.rank):
         if left > most:
             strides[d] = min(shape[d], math.ceil(left / most))
             left = left // shape[d] * math.ceil(shape[d] / strides[d])
     return _Sampled(left, strides, bool(rows))
+
+
+# the pixels at the edge of an image are 0 in all of them, and so are their weights' gradients: 28 x 28, flattened
+def _spread(shape: Sequence[int], most: int) -> list[int]:
+    """Strides that leave about as many elements of each dimension: odd ones, for what repeats does so evenly."""
+    strides = [1] * len(shape)
+    left = float(most)
+    for i, d in enumerate(sorted(range(len(shape)), key=shape.__getitem__)):
+        share = left ** (1 / (len(shape) - i))
+        if share < shape[d]:
+            strides[d] = math.ceil(shape[d] / max(1, math.floor(share))) | 1
+        left = max(1.0, left / math.ceil(shape[d] / strides[d]))
+    return strides
 
 
 def _due(module: ir.Module, main: ir.Operation, last: ir.Operation, every: int) -> ir.Value | None:

@@ -305,6 +305,10 @@ def new_states(value: ir.Value, returned: dict[ir.Block, frozenset[int]]) -> Ite
         op = use.owner.operation
         if op.name in ("func.return", "stablehlo.return"):
             block = op.block
+            owner = block.owner.operation
+            if owner.name in ("stablehlo.case", "stablehlo.if"):
+                yield from new_states(owner.results[use.operand_number], returned)
+                continue
             if block not in returned:
                 returned[block] = frozenset(result for _, result in _pairs_of_block(block))
             if use.operand_number in returned[block]:

@@ -448,3 +448,20 @@ def test_shardings_are_seen_through_a_function_around():
     twice = jax.jit(lambda x, y: (square(x), square(y))).lower(x, x).as_text()
     assert twice.count("call @scalify_square(") == 2 and twice.count("private @scalify_square") == 1
     """)
+
+
+def test_arrays_over_explicit_axes_in_a_precision_that_stores_f16():
+    """What is stored in which type is found by lowering the step, which asked for a mesh that nobody had entered."""
+    run("""
+    mesh = jax.make_mesh((4,), ("i",), axis_types=(AxisType.Explicit,), devices=jax.devices()[:4])
+    def step(w, x):
+        loss, gradient = jax.value_and_grad(lambda w: jnp.mean(jnp.tanh(x @ w) ** 2))(w)
+        return w - 0.1 * gradient, loss
+    x, w = pair(X, 1, P("i")), pair(W, 1, P())
+    expected = jax.jit(step)(W, X)
+    for precision in ("fp16-state", "fp8-fp16-state"):
+        scaled = sc.scalify(step, precision=precision)
+        new, loss = scaled(*scaled.stored(w, x))
+        assert new.dtype == np.float16
+        np.testing.assert_allclose(np.asarray(loss), expected[1], rtol=2e-2)
+    """)

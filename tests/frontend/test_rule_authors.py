@@ -1,5 +1,8 @@
 """What the author of a scale rule gets wrong is said by name, not by wrong values."""
 
+from collections.abc import Iterator
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -169,3 +172,70 @@ def test_a_scale_that_can_be_none(scale):
     h.defscale(lambda x: sc.ScaledArray(x.data, scale))
     with pytest.raises((ValueError, sc.ScalifyError), match="scales are positive and finite"):
         sc.scalify(h)(sc.scaled_array(np.float32([1, 2]), 4.0))
+
+
+@pytest.fixture
+def composites() -> Iterator[None]:
+    """The table of composites, as it was after the test."""
+    before = dict(registry.MARKERS)
+    yield
+    registry.MARKERS.clear()
+    registry.MARKERS.update(before)
+
+
+def _as_the_docs_have_it(r):
+    x = r.scaled(0)
+    r.set_operand(0, x.data)
+    r.result(x.scale)
+
+
+@pytest.mark.usefixtures("composites")
+def test_a_rule_of_one_scale_is_given_one_scale():
+    """Of a rule that turns rows around, and hands on their scales as they were, each row had another's."""
+    registry.marker("example.flip")(_as_the_docs_have_it)
+    flip = jax.lax.composite(lambda x: x[::-1], name="example.flip")
+    x = sc.ScaledArray(np.ones((2, 3), np.float32), np.float32([[1], [1024]]))
+    np.testing.assert_array_equal(np.asarray(sc.scalify(flip)(x)), np.asarray(x)[::-1])
+
+
+@pytest.mark.usefixtures("composites")
+def test_a_rule_may_take_scales_with_a_shape():
+    seen = []
+
+    def rule(r):
+        seen.append(r.scaled(0).scale.shape)
+        _as_the_docs_have_it(r)
+
+    registry.marker("example.same", shaped=True)(rule)
+    same = jax.lax.composite(lambda x: x + 0, name="example.same")
+    sc.scalify(same)(sc.ScaledArray(np.ones((2, 3), np.float32), np.float32([[1], [1024]])))
+    assert (2, 1) in seen
+
+
+@pytest.mark.usefixtures("composites")
+def test_a_rule_that_forgets_an_operand():
+    registry.marker("example.product")(_as_the_docs_have_it)
+    product = jax.lax.composite(lambda x, y: x * y, name="example.product")
+    x, y = (sc.scaled_array(np.float32([1, 2]), scale) for scale in (4.0, 1024.0))
+    with pytest.raises(sc.ScalifyError, match=r"asks nothing of operand 1, which has a scale.*r\.scaled\(1\)"):
+        sc.scalify(product)(x, y)
+
+
+@pytest.mark.parametrize("captures", ["function", "rule"])
+def test_a_captured_value_is_refused_in_words(captures: str):
+    def model(x, k):
+        @sc.custom_scale
+        def times(x):
+            return x * (k if captures == "function" else 2)
+
+        @times.defscale
+        def _(x):
+            return sc.ScaledArray(x.data * (k if captures == "rule" else 2), x.scale)
+
+        return times(x)
+
+    x = sc.scaled_array(np.float32([1, 2]), 4.0)
+    np.testing.assert_array_equal(np.asarray(model(x, 2)), [8, 16])
+    for call, given in ((jax.jit(model), x.data), (sc.scalify(model), x)):
+        with pytest.raises(TypeError, match=rf"the .*{captures}.* takes a value from around it.*by position"):
+            call(given, jnp.float32(2))

@@ -130,4 +130,5 @@ def test_no_other_file_keeps_a_list_of_elementwise_operations_or_data_movements(
         "scalify_hlo/engine/statistics_in_f32.py", "scalify_hlo/analysis/caches.py",
         "scalify_hlo/passes/narrow_storage.py", "scalify_hlo/size/size_errors.py",
         "scalify_hlo/analysis/intervals.py", "scalify_hlo/analysis/residuals.py",
+        "scalify_hlo/analysis/product_chains.py",
     }  # fmt: skip

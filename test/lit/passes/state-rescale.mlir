@@ -6,8 +6,8 @@
 // CHECK: %[[M:.+]] = stablehlo.add
 // CHECK: %[[W:.+]] = stablehlo.subtract
 // CHECK: %[[PAIR:.+]]:2 = stablehlo.composite "scalify.get_data_and_scale" %[[W]]
-// CHECK: %[[SAMPLE:.+]] = stablehlo.slice %[[PAIR]]#0 [0:128:8, 0:64]
-// CHECK: %[[ROW:.+]] = stablehlo.reshape %[[SAMPLE]] : (tensor<16x64xf32>) -> tensor<1x1024xf32>
+// CHECK: %[[SAMPLE:.+]] = stablehlo.slice %[[PAIR]]#0 [0:128:3, 0:64:3]
+// CHECK: %[[ROW:.+]] = stablehlo.reshape %[[SAMPLE]] : (tensor<43x22xf32>) -> tensor<1x946xf32>
 // CHECK: %[[SQUARES:.+]] = stablehlo.multiply %[[ROW]], %[[ROW]]
 // CHECK: stablehlo.reduce(%[[SQUARES]] init: %{{.+}}) applies stablehlo.add
 // CHECK: stablehlo.compare LT
