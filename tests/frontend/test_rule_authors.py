@@ -199,6 +199,14 @@ def test_a_rule_of_one_scale_is_given_one_scale():
 
 
 @pytest.mark.usefixtures("composites")
+def test_a_rule_of_a_sum_brings_its_operands_to_one_scale():
+    registry.marker("example.blend")(lambda r: r.result(r.aligned([0, 1])))
+    blend = jax.lax.composite(lambda x, y: x * 0.25 + y * 0.75, name="example.blend")
+    x, y = (sc.scaled_array(np.float32([1, 2]), scale) for scale in (4.0, 1024.0))
+    np.testing.assert_array_equal(np.asarray(sc.scalify(blend)(x, y)), np.asarray(x) * 0.25 + np.asarray(y) * 0.75)
+
+
+@pytest.mark.usefixtures("composites")
 def test_a_rule_may_take_scales_with_a_shape():
     seen = []
 
