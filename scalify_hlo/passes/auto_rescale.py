@@ -407,13 +407,17 @@ def _rescale(
     scalar = emit.tensor_type((), "f32")
     saturates = False
     with ip, location:
-        data, scale = data_and_scale(module, value)
+        data, scale = data_and_scale(module, _spread_from(value))
         if known is None:
             measured = emit.convert(data, "f32")
             if sampled and statistic != "max":
                 measured = sample_of_rows(measured)
             saturates = element == "f16" and tensor_info(measured.type).size < tensor_info(data.type).size
-            size = magnitude(measured, statistic, groups_around(data.owner.operation), apart=apart)
+            groups = groups_around(data.owner.operation)
+            if tensor_info(measured.type).size == 1 and groups is None:
+                size = emit.op("abs", scalar, emit.op("reshape", scalar, measured))
+            else:
+                size = magnitude(measured, statistic, groups, apart=apart)
             if statistic != "max" and below:
                 size = emit.times(size, 2.0**below)
             # Of a number that is 0 no other is as small: a sum with it has the other term's scale.
@@ -426,6 +430,14 @@ def _rescale(
     for reader, i in readers:
         reader.operands[i] = result
     return rescaled if repeated else factor
+
+
+# rms(broadcast(x)) = rms(x)
+def _spread_from(value: ir.Value) -> ir.Value:
+    """What a value has each element of equally often."""
+    while (op := defining_op(value)) is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+        value = op.operands[0]
+    return value
 
 
 # s' = 8 s in each iteration is no scale of data that are as large in all of them

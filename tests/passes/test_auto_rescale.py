@@ -405,3 +405,26 @@ def test_transformers_have_no_product_of_many_estimates() -> None:
     for text in (train_step_text(), forward_text()):
         _, remarks = rescale(text, AutoRescale(places=("products",)))
         assert not remarks
+
+
+def test_of_what_is_spread_the_number_is_measured():
+    """Coefficients that are arguments, as of optax's Muon: a broadcast of each was squared and summed, 32 x 32."""
+
+    def step(w: jax.Array, c: jax.Array, x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+        g = jax.grad(lambda w: jnp.mean((jnp.tanh(x @ w) @ w - y) ** 2))(w)
+        g = g / (jnp.linalg.norm(g) + 1e-8)
+        for _ in range(2):
+            a = g @ g.T
+            g = c[0] * g + (c[1] * a + c[2] * (a @ a)) @ g
+        return w - 0.1 * g, c
+
+    rng = np.random.default_rng(0)
+    w, x, y = (np.float32(rng.standard_normal(shape) / 5.7) for shape in ((32, 32), (16, 32), (16, 32)))
+    arguments = scalify_hlo.as_scaled_array((w, np.float32([3.4, -4.8, 2.0]), x, y))
+    scaled = scalify_hlo.scalify(step, precision="fp16")
+    text = scaled.lower(*arguments).as_text()
+    spread = re.findall(r"(%\w+) = stablehlo.broadcast_in_dim %\w+, dims = \[\] ", text)
+    assert spread and not any(f"stablehlo.abs {value} :" in text for value in spread)
+    np.testing.assert_allclose(
+        np.asarray(scaled(*arguments)[0]), step(w, np.float32([3.4, -4.8, 2.0]), x, y)[0], atol=1e-2
+    )
