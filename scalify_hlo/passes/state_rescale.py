@@ -303,7 +303,8 @@ def _sampled(x: ir.Value, most: int = _SAMPLE) -> _Sampled:
     left, shape = info.size, info.shape
     strides = [1] * info.rank
     rows = rows_that_differ(x) if left > most and info.rank > 1 else frozenset[int]()
-    if not rows and left > most:
+    # Where tensors are cut over devices nobody knows along which dimension, and strides along it move elements.
+    if not rows and most == _SAMPLE and left > most:
         strides = _spread(shape, most)
         return _Sampled(math.prod(-(-n // stride) for n, stride in zip(shape, strides, strict=True)), strides, False)
     for d in sorted(range(info.rank), key=lambda d: d in rows) if rows else range(info.rank):
