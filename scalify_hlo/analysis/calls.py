@@ -182,7 +182,7 @@ def follow_calls(
     loops and branches.
 
     hand_on: called with values and the places that have them from there on: operands and arguments, what a function
-    returns and the call's results.
+    returns and the call's results, what stands in front of a barrier of several and behind it.
     """
     # One entry a function that is being looked at: what is left of it, and the call.
     pending: list[tuple[Iterator[ir.OpView], ir.Block, ir.Operation | None]] = []
@@ -197,7 +197,10 @@ def follow_calls(
                 hand_on(op.operands, body.arguments)
                 pending.append((iter(list(body.operations)), body, op))
                 break
-            look_at(op)
+            if op.name == "stablehlo.optimization_barrier" and len(op.results) > 1:  # of `jax.checkpoint`
+                hand_on(op.operands, op.results)
+            else:
+                look_at(op)
         else:
             pending.pop()
             if call is not None:

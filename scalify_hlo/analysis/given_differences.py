@@ -64,8 +64,6 @@ class _Finder:
 
     def look_at(self, op: ir.Operation) -> None:
         """Learn what one operation's result is."""
-        if op.name == "stablehlo.optimization_barrier" and len(op.results) > 1:  # of `jax.checkpoint`
-            self.hand_on(op.operands, op.results)
         if len(op.results) != 1:
             return
         result = op.results[0]

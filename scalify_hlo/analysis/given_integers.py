@@ -7,7 +7,8 @@ stores in 16 bits what fits 8. What they become as floats is measured, where a p
 from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import CallGraph, follow_calls
-from scalify_hlo.bindings import ir, stablehlo
+from scalify_hlo.analysis.products import contracted_dimensions
+from scalify_hlo.bindings import ir
 from scalify_hlo.module.traits import SUMS, Trait, names
 from scalify_hlo.types import tensor_info
 
@@ -25,7 +26,7 @@ _HANDS_ON = frozenset((*_MOVES, *SUMS)) | {
 
 def given_integers(calls: CallGraph, main: str) -> list[ir.Value]:
     """Floats, in program order, that are tensors of wide integers among a function's arguments, and enter a product."""
-    given: set[ir.Value] = {value for value in calls.body(main).arguments if _is_wide_integer(value)}
+    given: set[ir.Value] = {value for value in calls.body(main).arguments if is_wide_integer(value)}
     if not given:
         return []
     found: list[ir.Value] = []
@@ -37,7 +38,7 @@ def given_integers(calls: CallGraph, main: str) -> list[ir.Value]:
         if op.name == "stablehlo.convert" and tensor_info(result.type).is_float:
             if tensor_info(result.type).rank and _enters_product(calls, result):
                 found.append(result)
-        elif op.name in _HANDS_ON and _is_wide_integer(result):
+        elif op.name in _HANDS_ON and is_wide_integer(result):
             given.add(result)
 
     def hand_on(values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
@@ -47,7 +48,8 @@ def given_integers(calls: CallGraph, main: str) -> list[ir.Value]:
     return found
 
 
-def _is_wide_integer(value: ir.Value) -> bool:
+def is_wide_integer(value: ir.Value) -> bool:
+    """Whether a value is integers of 16 and more bits, which have no scale and may be of any size."""
     if not isinstance(value.type, ir.RankedTensorType):
         return False
     element = ir.RankedTensorType(value.type).element_type
@@ -77,7 +79,5 @@ def _is_outer(op: ir.Operation) -> bool:
     """Whether a product sums nothing."""
     if op.name != "stablehlo.dot_general":
         return False
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     shape = tensor_info(op.operands[0].type).shape
-    contracting: list[int] = list(numbers.lhs_contracting_dimensions)
-    return all(shape[d] == 1 for d in contracting)
+    return all(shape[d] == 1 for d in contracted_dimensions(op)[0])

@@ -122,9 +122,6 @@ class _Finder:
 
     def look_at(self, op: ir.Operation) -> None:
         """Learn what one operation's result is."""
-        if op.name == "stablehlo.optimization_barrier" and len(op.results) > 1:  # of `jax.checkpoint`
-            self.hand_on(op.operands, op.results)
-            return
         operands = list(op.operands)
         of_given = [value for value in operands if value in self.given]
         is_of_given = not has(op.name, Trait.CAPTURES) and all(v in self.given or v in self._neutral for v in operands)

@@ -77,6 +77,7 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
             continue
         info = tensor_info(op.results[0].type)
         divisor = op.operands[index]
+        # Of f32 only what has to be formed otherwise counts, and nothing is asked that takes a search.
         if not info.is_narrow and (op.name == "stablehlo.log" or not info.is_float or _is_far_from_bound(divisor)):
             continue
         bound = _next_to_zero(divisor)
@@ -89,9 +90,9 @@ def bounded_divisors(operations: Sequence[ir.Operation]) -> dict[ir.Value, Divis
             formed = None  # a guard against zeros: nothing comes near it
         if formed is not None and index == 1 and _vanishes_with(op.operands[0], formed):
             formed = None
-        # Of f32 the square is one as well: nothing has been lost yet, and of sqrt(v + 1e-5) v is a statistic.
-        if formed is not None and not info.is_narrow and (bound**2 < budget.GUARD or _is_outweighed(op, divisor)):
-            formed = None
+        # The square of a guard is one as well there: nothing has been lost yet, and of sqrt(v + 1e-5) v is a statistic.
+        if not info.is_narrow and (formed is None or bound**2 < budget.GUARD or _is_outweighed(op, divisor)):
+            continue
         found[op.results[0]] = Divisor(bound, formed)
     return found
 
@@ -127,7 +128,7 @@ def guarded_divisor(op: ir.Operation) -> Guarded | None:
     if not 0 < bound < math.inf or constant_behind(op.operands[index]) is not None:
         return None
     divides = op.name == "stablehlo.divide"
-    exponent = 1.0 if divides else 0.5 if op.name == "stablehlo.rsqrt" else -_exponent(op)
+    exponent = _inverse_exponent(op)
     return Guarded(
         op.operands[index],
         exponent * bound ** (-exponent - 1),  # d(x^-n) = -n x^(-n - 1) dx
@@ -231,8 +232,7 @@ def _is_outweighed(quotient: ir.Operation, divisor: ir.Value) -> bool:
     base = _base_of(made)
     if base is None:
         return False
-    exponent = 1.0 if quotient.name == "stablehlo.divide" else 0.5 if quotient.name == "stablehlo.rsqrt" else None
-    degree = _degree(made, base) * (-_exponent(quotient) if exponent is None else exponent)
+    degree = _degree(made, base) * _inverse_exponent(quotient)
     dividend = _degree_of(quotient.operands[0], base) if quotient.name == "stablehlo.divide" else 0.0
     pending = [(quotient.results[0], dividend)]
     for _ in range(_STEPS):
@@ -301,6 +301,11 @@ def _divisor(op: ir.Operation) -> int | None:
     if op.name == "stablehlo.rsqrt":
         return 0
     return 0 if op.name == "stablehlo.power" and _exponent(op) < 0 else None
+
+
+def _inverse_exponent(op: ir.Operation) -> float:
+    """n where an operation gives a multiple of x^-n of what it divides by, x."""
+    return 1.0 if op.name == "stablehlo.divide" else 0.5 if op.name == "stablehlo.rsqrt" else -_exponent(op)
 
 
 def _exponent(op: ir.Operation) -> float:

@@ -16,7 +16,23 @@ _FAR = 60
 _PRODUCTS = ("stablehlo.multiply", "stablehlo.divide")
 
 
-def is_of_integers(value: ir.Value) -> bool:
+def is_times_integers(value: ir.Value, root: ir.Value) -> bool:
+    """Whether a value is `root`, moved, times a number that follows from integers, perhaps among others."""
+    for _ in range(_FAR):
+        *_, value = before_moves(value)
+        op = defining_op(value)
+        if value == root or op is None or op.name not in _PRODUCTS:
+            return False
+        numbers = [_number_spread(operand) for operand in op.operands]
+        if all(number is None for number in numbers):
+            return False
+        if any(number is not None and _is_of_integers(number) for number in numbers):
+            return True
+        value = op.operands[0 if numbers[0] is None else 1]
+    return False
+
+
+def _is_of_integers(value: ir.Value) -> bool:
     """Whether a float follows from integers that the block is given, and from constants, alone."""
     pending, seen, found = [value], {value}, False
     while pending:
@@ -36,23 +52,7 @@ def is_of_integers(value: ir.Value) -> bool:
     return found
 
 
-def is_multiplied_by_one(value: ir.Value, root: ir.Value) -> bool:
-    """Whether a value is `root`, moved, times a number of integers, perhaps among others."""
-    for _ in range(_FAR):
-        *_, value = before_moves(value)
-        op = defining_op(value)
-        if value == root or op is None or op.name not in _PRODUCTS:
-            return False
-        numbers = [number_spread(operand) for operand in op.operands]
-        if all(number is None for number in numbers):
-            return False
-        if any(number is not None and is_of_integers(number) for number in numbers):
-            return True
-        value = op.operands[0 if numbers[0] is None else 1]
-    return False
-
-
-def number_spread(value: ir.Value) -> ir.Value | None:
+def _number_spread(value: ir.Value) -> ir.Value | None:
     """The number of rank 0 that all elements of a value are; None if there is none."""
     *_, moved = before_moves(value)
     return moved if tensor_info(moved.type).rank == 0 else None

@@ -121,13 +121,13 @@ class _Chains:
 
         Of a weight's gradient these are the errors of both: of what the layer was given, and of its result's gradient.
         """
-        lengths = [self._length.get(operand) or 0 for operand in op.operands]
-        while not in_loop and sum(lengths) >= budget.PRODUCTS_IN_F16:
+        while True:
+            lengths = [self._length.get(operand) or 0 for operand in op.operands]
+            if in_loop or sum(lengths) < budget.PRODUCTS_IN_F16:
+                return max(lengths) + 1
             value = op.operands[lengths.index(max(lengths))]
             self.found.setdefault(value, op)
             self._length[value] = 0
-            lengths = [self._length.get(operand) or 0 for operand in op.operands]
-        return max(lengths) + 1
 
     def _quotient(self, op: ir.Operation, lengths: Sequence[_Length]) -> _Length:
         """Of what is divided by a statistic, or multiplied by its inverse, the products that only it has behind it."""

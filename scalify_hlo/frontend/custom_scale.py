@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -140,10 +140,7 @@ def _flat_function(fun: Any, rule: Any, name: str, tree: Any, kwargs: dict[str, 
 
     @jax.jit
     def body(*arrays: Any) -> list[Any]:
-        operands: list[Any] = []
-        for array in arrays:
-            operands += [array, jnp.ones((), SCALE_DTYPE)] if is_float(array) else [array]
-        return [*plain(*arrays), *composite(scaled, RULE, *operands)]
+        return [*plain(*arrays), *composite(scaled, RULE, *_pairs(arrays))]
 
     @jax.custom_jvp
     def call(*arrays: Any) -> list[Any]:
@@ -162,11 +159,18 @@ def _flat_function(fun: Any, rule: Any, name: str, tree: Any, kwargs: dict[str, 
         _check_closed(f"the function of custom_scale '{name}'", jaxpr)
         out_tree.append(jax.tree.structure(shapes))
         if any(isinstance(array, jax.core.Tracer) for array in arrays):
-            pairs = [each for x in arrays for each in ([x, jnp.ones((), SCALE_DTYPE)] if is_float(x) else [x])]
-            _check_closed(f"the scale rule of '{name}'", jax.make_jaxpr(by_rule)(*pairs))
+            _check_closed(f"the scale rule of '{name}'", jax.make_jaxpr(by_rule)(*_pairs(arrays)))
         return call(*arrays)
 
     return flat
+
+
+def _pairs(arrays: Iterable[Any]) -> list[Any]:
+    """The operands of a rule: floats with a scale of 1 behind each."""
+    operands: list[Any] = []
+    for array in arrays:
+        operands += [array, jnp.ones((), SCALE_DTYPE)] if is_float(array) else [array]
+    return operands
 
 
 def _check_closed(what: str, jaxpr: Any) -> None:

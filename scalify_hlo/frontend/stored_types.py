@@ -70,14 +70,11 @@ def _lowered(jaxpr: Any) -> Any:
     shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in jaxpr.in_avals]
     function = jaxpr_as_fun(jaxpr)
     mesh = jax.sharding.get_abstract_mesh()
-    if not mesh.manual_axes and mesh.empty:
-        # Of arrays over a mesh of explicit axes, whose types have it, nobody needs to have entered it.
-        meshes = [aval.sharding.mesh for aval in jaxpr.in_avals if getattr(aval, "sharding", None) is not None]
-        explicit = next((each for each in meshes if not each.empty), None)
-        if explicit is not None:
-            with jax.sharding.use_abstract_mesh(explicit):
-                traced: Any = jax.jit(function, keep_unused=True).trace(*shapes)
-                return traced.lower(lowering_platforms=(jax.default_backend(),)).compiler_ir("stablehlo")
+    of_types = _mesh_of_types(jaxpr) if mesh.empty else None
+    if of_types is not None:  # of which this knows no devices: only that there are so many
+        with jax.sharding.use_abstract_mesh(of_types):
+            traced: Any = jax.jit(function, keep_unused=True).trace(*shapes)
+            return traced.lower(lowering_platforms=(jax.default_backend(),)).compiler_ir("stablehlo")
     if not mesh.manual_axes:
         return jax.jit(function, keep_unused=True).lower(*shapes).compiler_ir("stablehlo")
     # Inside of shard_map: under a shard_map of its own, over a mesh of which no axis is manual yet. What varies over
@@ -104,6 +101,12 @@ def _lowered(jaxpr: Any) -> Any:
     with module.context:
         inline_regions(module)
     return module
+
+
+def _mesh_of_types(jaxpr: Any) -> Any:
+    """The mesh that types of arguments have, of explicit axes, whether somebody has entered it or not; None if none."""
+    shardings = [getattr(aval, "sharding", None) for aval in jaxpr.in_avals]
+    return next((each.mesh for each in shardings if each is not None and not each.mesh.empty), None)
 
 
 def _narrowed(elements: list[str], dtypes: list[str]) -> list[str]:

@@ -21,7 +21,7 @@ from scalify_hlo.analysis.given_integers import given_integers
 from scalify_hlo.analysis.given_values import given_values
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.joined import taken_apart
-from scalify_hlo.analysis.numbers_of_integers import is_multiplied_by_one
+from scalify_hlo.analysis.numbers_of_integers import is_times_integers
 from scalify_hlo.analysis.product_chains import long_chains
 from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
 from scalify_hlo.analysis.unlike_columns import unlike_columns
@@ -49,7 +49,7 @@ from scalify_hlo.size.factors import ANY_SIZE, Factors
 from scalify_hlo.size.size_errors import SizeErrors
 from scalify_hlo.types import tensor_info
 
-# Of the program's values, not of gradients.
+# What f16 needs whatever the rescaling of gradients is: of the program's values, and of chains on the way back too.
 OF_VALUES = ("products", "chains", "joined", "integers", "numbers", "differences", "exponentials")
 # Places of which the largest magnitude is measured, whatever the statistic.
 _BY_LARGEST = ("powers", "numbers")
@@ -109,7 +109,8 @@ class AutoRescale(Pass):
     # joined to, or column by column out of one in unlike units: its scale is that of the largest of them. And
     # exponentials of few numbers, and differences of elements of what a training step is given beside its state, whose
     # sizes do not follow from those of what they are taken of; and exponentials that may be of any size, where products
-    # read of them.
+    # read of them. And what many products in a row give that nothing normalises, forward and backward; and integers of
+    # any size that products read.
     places: tuple[str, ...] = ("branches", "logits")
     # Also in a loop, in each iteration: of a recurrence without a head outside of it.
     logits_in_loops: bool = True
@@ -319,7 +320,7 @@ def _gradient(product: MatrixProduct) -> ir.Value:
     if root == operand.value:
         return root
     *_, moved = before_moves(operand.value)
-    known = loops_around(root) <= loops_around(product.op.results[0]) and not is_multiplied_by_one(moved, root)
+    known = loops_around(root) <= loops_around(product.op.results[0]) and not is_times_integers(moved, root)
     return root if known else moved
 
 

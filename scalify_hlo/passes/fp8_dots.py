@@ -26,6 +26,7 @@ import dataclasses
 import math
 from typing import ClassVar, Literal
 
+from scalify_hlo.analysis.given_integers import is_wide_integer
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
@@ -51,8 +52,6 @@ _RESULT_TYPES = ("f32", "bf16", "f16")
 # Errors of size that E4M3 bears: a factor of two in each leaves 2^4.8 of its 2^8.8 to the tails of the distribution. A
 # transformer's operands have at most two behind them since the last normalisation (SwiGLU, attention).
 _MOST_ERRORS = 4
-# Integers of as many bits may be beyond E4M3's largest number.
-_BITS = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,7 +175,7 @@ class FP8Dots(Pass):
             for operand in product.operands:
                 value = unmoved(operand.value)
                 if not operand.is_gradient and value not in found:
-                    many = math.inf if _is_of_integers(operand.origin.root) else errors.of(value)
+                    many = math.inf if is_wide_integer(operand.origin.root) else errors.of(value)
                     found |= {value: many} if many > _MOST_ERRORS else {}
         return found
 
@@ -299,12 +298,6 @@ class FP8Dots(Pass):
             gradients = values
         lhs, rhs = (gradients if operand.is_gradient else values for operand in product.operands)
         return lhs, rhs
-
-
-def _is_of_integers(value: ir.Value) -> bool:
-    """Whether a value is integers of 16 and more bits, which have no scale and may be beyond E4M3."""
-    element = ir.RankedTensorType(value.type).element_type
-    return isinstance(element, ir.IntegerType) and element.width >= _BITS
 
 
 # w^T x and x^T dy of what is given, x

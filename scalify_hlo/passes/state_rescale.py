@@ -197,8 +197,7 @@ def _rebased(
             # 0 * (s / s'), of zeros that were given 2^-126, is none where s / s' is no number
             least = emit.op("multiply", scale.type, scale, number(scale.type, _FURTHEST))
             held = emit.op("maximum", scale.type, held, least)
-        most = _SAMPLE_OF_SEVERAL if is_partitioned(module) else _SAMPLE
-        size = magnitude(_sample(emit.convert(data, "f32"), most), "l2")
+        size = magnitude(_sample(emit.convert(data, "f32"), cut=is_partitioned(module)), "l2")
         if held is None:
             return _with_scale(
                 module, value, emit.op("multiply", scale.type, scale, _factor(size, target, due, number))
@@ -278,12 +277,12 @@ def _before_return(value: ir.Value, due: ir.Value) -> tuple[ir.InsertionPoint, i
     return ir.InsertionPoint(terminator(block)), location
 
 
-def _sample(x: ir.Value, most: int = _SAMPLE) -> ir.Value:
+def _sample(x: ir.Value, *, cut: bool) -> ir.Value:
     """At most some thousand elements of a tensor, evenly spread over all its dimensions.
 
     Of a table one or more of as many rows as there may be: the rows differ by how often they are read.
     """
-    return _taken(x, _sampled(x, most).strides)
+    return _taken(x, _sampled(x, cut=cut).strides)
 
 
 def _taken(x: ir.Value, strides: list[int]) -> ir.Value:
@@ -298,13 +297,17 @@ class _Sampled(NamedTuple):
     table: bool
 
 
-def _sampled(x: ir.Value, most: int = _SAMPLE) -> _Sampled:
+def _sampled(x: ir.Value, *, cut: bool = False) -> _Sampled:
+    """The sample of a tensor. cut: it lies on several devices.
+
+    Nobody knows along which dimension it is cut, and strides along that move elements: of every so many rows then.
+    """
+    most = _SAMPLE_OF_SEVERAL if cut else _SAMPLE
     info = tensor_info(x.type)
     left, shape = info.size, info.shape
     strides = [1] * info.rank
     rows = rows_that_differ(x) if left > most and info.rank > 1 else frozenset[int]()
-    # Where tensors are cut over devices nobody knows along which dimension, and strides along it move elements.
-    if not rows and most == _SAMPLE and left > most:
+    if left > most and not rows and not cut:
         strides = _spread(shape, most)
         return _Sampled(math.prod(-(-n // stride) for n, stride in zip(shape, strides, strict=True)), strides, False)
     for d in sorted(range(info.rank), key=lambda d: d in rows) if rows else range(info.rank):

@@ -76,8 +76,8 @@ def checked(function: RuleFunction, *, results: bool = True, shaped: bool = True
         for i, found in enumerate(r.inputs):
             if not shaped and found is not None and found.scale.shape:
                 r.inputs[i] = flat = to_rank_0(r.rewriter, found)
-                r.op.operands[i] = flat.data
-        r.asked = set()
+                r.set_operand(i, flat.data)
+        r.asked = asked = set[int]()
         try:
             function(r)
         except (ScalifyError, UnsupportedError, NeedsScaleError):
@@ -86,15 +86,15 @@ def checked(function: RuleFunction, *, results: bool = True, shaped: bool = True
             raise ScalifyError(_fault(r, function, f"raised {type(error).__name__}: {error}")) from error
         if results and any(found is not None for found in r.inputs):
             _check_results(r, function)
-            _check_operands(r, function)
+            _check_operands(r, function, asked)
 
     return apply
 
 
-def _check_operands(r: "OpRewrite", function: RuleFunction) -> None:
+def _check_operands(r: "OpRewrite", function: RuleFunction, asked: set[int]) -> None:
     """Raises ScalifyError where nothing was asked of an operand with a scale: it would be lost."""
     for i, found in enumerate(r.inputs):
-        if found is not None and i not in (r.asked or ()) and not found.indifferent and not found.scale.is_one:
+        if found is not None and i not in asked and not found.indifferent and not found.scale.is_one:
             message = (
                 f"asks nothing of operand {i}, which has a scale: it would be lost. Take its data and scale, "
                 f"r.scaled({i}), or its value, r.plain({i})"
