@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, loops_around, program_order
+from scalify_hlo.analysis.multiplied_in_turns import products_in_turns
 from scalify_hlo.analysis.name_stack import Direction, NameStacks, argument_name, direction_of, is_recomputed
 from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.analysis.value_graph import ValueGraph
@@ -184,6 +185,7 @@ def is_padded(size: int) -> bool:
 
 class _Classifier:
     def __init__(self, calls: CallGraph):
+        self.calls = calls
         self.names = NameStacks(calls)
         self.origins = Origins(calls)
         operations = list(program_order(calls))
@@ -318,11 +320,13 @@ class _Classifier:
 
         A product that selects is no layer: what a loss picks from logits by labels leaves the head what it is. Nor is
         one of what layers gave with what layers gave, such as similarities of two towers' embeddings, or with a table:
-        a chain of rotations, an image or a signal that is resized. Layers that are differentiated twice depend on each
-        other, there and back: their last products are heads. Where all that no layer depends on has batch dimensions,
-        it is the loss that multiplies, such as the energies of solutions: then layers without such are looked at alone.
+        a chain of rotations, an image or a signal that is resized; nor what a loop multiplies in turns. Layers that are
+        differentiated twice depend on each other, there and back: their last products are heads. Where all that no
+        layer depends on has batch dimensions, it is the loss that multiplies, such as the energies of solutions: then
+        layers without such are looked at alone.
         """
-        forward = [product for product in self.products if product.kind == "forward"]
+        in_turns = products_in_turns(self.calls, (product.op for product in self.products))
+        forward = [each for each in self.products if each.kind == "forward" and each.op.results[0] not in in_turns]
         without_weight, no_layers = self._without_weight(forward)
         layers: dict[object, list[MatrixProduct]] = {}
         # The layers that read a value: all, and those that are differentiated. Of one that is, only these follow it:

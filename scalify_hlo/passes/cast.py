@@ -13,6 +13,7 @@ from scalify_hlo.analysis.fed_back import products_of_loops, products_of_state
 from scalify_hlo.analysis.given_operands import products_of_given
 from scalify_hlo.analysis.joined import joined_values
 from scalify_hlo.analysis.masked_scores import masked_scores
+from scalify_hlo.analysis.multiplied_in_turns import IN_TURNS, multiplied_in_turns
 from scalify_hlo.analysis.name_stack import NameStacks
 from scalify_hlo.analysis.quantised_values import RETYPED, mark_casts_of_values
 from scalify_hlo.analysis.update import find_update
@@ -105,6 +106,7 @@ class Cast(Pass):
             of_given = _mark_given(calls, symbol_name(main), state) if chosen.compute != WIDE else []
             fed_back = _fed_back(calls, main, state) if chosen.compute != WIDE else set[ir.Value]()
             kept = self._kept(calls) | asking | any_size | joined_values(calls) | fed_back
+            kept |= _in_turns(calls) if chosen.compute == "f16" else set()
             masked = _masked(calls, main, state) if chosen.compute != WIDE else set[ir.Value]()
             retyper = Retyper(calls, chosen, state, kept, asking, masked, of_given)
             _retype(main, retyper, state, chosen)
@@ -230,6 +232,15 @@ def _fed_back(calls: CallGraph, main: ir.Operation, state: UpdateRegion) -> set[
     for op in [*products_of_loops(calls, symbol_name(main)), *of_state]:
         op.attributes[KEPT] = ir.StringAttr.get(FED_BACK)
     return set() if state.weights else {op.results[0] for op in of_state}
+
+
+def _in_turns(calls: CallGraph) -> set[ir.Value]:
+    """What loops multiply in turns, whose products are marked."""
+    found = multiplied_in_turns(calls)
+    for value in found:
+        if isinstance(value, ir.OpResult) and value.owner.name == "stablehlo.dot_general":
+            value.owner.attributes[IN_TURNS] = ir.UnitAttr.get()
+    return found
 
 
 def _masked(calls: CallGraph, main: ir.Operation, state: UpdateRegion) -> set[ir.Value]:

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, loops_around, terminator, walk
 from scalify_hlo.analysis.intervals import divided_by, vanishing_differences
+from scalify_hlo.analysis.multiplied_in_turns import multiplied_in_turns
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import composite_name
@@ -57,7 +58,7 @@ class Factors:
 
     def __init__(self, calls: CallGraph):
         self._calls = calls
-        self._known: dict[ir.Value, float] = {}
+        self._known = dict.fromkeys(multiplied_in_turns(calls), _MOST)
 
     def of(self, value: ir.Value) -> float:
         """How many factors a float value has, `_MOST` at most."""
