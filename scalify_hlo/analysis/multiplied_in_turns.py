@@ -9,17 +9,17 @@ nonlinear function or a division by its own norm makes of it what has a size aga
 carries the inverse of that, and multiplies the two.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
-from scalify_hlo.analysis.calls import CallGraph, terminator, walk
-from scalify_hlo.analysis.intervals import before_moves
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
+from scalify_hlo.analysis.intervals import MOVES, before_moves
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, number_behind
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
-_LOOP, _PRODUCT = "stablehlo.while", "stablehlo.dot_general"
+_LOOP, _PRODUCT, _QUOTIENT = "stablehlo.while", "stablehlo.dot_general", "stablehlo.divide"
 _WRITE = "stablehlo.dynamic_update_slice"
 _MOVES = names(Trait.MOVES | Trait.RESHAPES | Trait.CARRIES, without=Trait.COLLECTIVE) | {"stablehlo.negate"}
 _NESTING = names(Trait.CAPTURES)
@@ -37,8 +37,10 @@ def multiplied_in_turns(calls: CallGraph) -> set[ir.Value]:
     """What such loops carry, compute of it and stack, and what their derivatives compute of that: float values that
     f16 has no room for, arguments of the loops' blocks and their results among them."""
     loops, stacks = _loops(calls), set[ir.Value]()
+    found = _written_out(calls)
+    if not loops:
+        return found
     directions = NameStacks(calls)
-    found = _written_out(calls, directions)
     for loop in loops:
         kept = _Iteration(loop).kept(directions)
         if kept:
@@ -53,8 +55,8 @@ def multiplied_in_turns(calls: CallGraph) -> set[ir.Value]:
 
 def _loops(calls: CallGraph) -> list[ir.Operation]:
     found: list[ir.Operation] = []
-    for name in calls.functions:
-        for each in calls.body(name).operations:
+    for function in calls.functions.values():
+        for each in function.regions[0].blocks[0].operations:
             op = each.operation
             if op.name == _LOOP:
                 found.append(op)
@@ -63,52 +65,56 @@ def _loops(calls: CallGraph) -> list[ir.Operation]:
     return found
 
 
-def products_in_turns(calls: CallGraph, products: Iterable[ir.Operation]) -> set[ir.Value]:
-    """The results of those of some products that such loops, or their derivatives, multiply by."""
-    results = {op.results[0] for op in products}
-    marked = {value for value in results if IN_TURNS in value.owner.operation.attributes}
-    return marked or (multiplied_in_turns(calls) & results)
+def products_in_turns(calls: CallGraph, products: Sequence[ir.Operation]) -> set[ir.Value]:
+    """The results of those of a module's products that such loops, or their derivatives, multiply by.
+
+    Where some are narrow types have been chosen, and those of these loops are marked.
+    """
+    marked = {op.results[0] for op in products if IN_TURNS in op.attributes}
+    narrow = [op for op in products if not str(op.results[0].type).endswith("f32>")]
+    return marked if marked or narrow else multiplied_in_turns(calls)
 
 
 # u = p / (K v), v = q / (K^T u), u = p / (K v), ...
-def _written_out(calls: CallGraph, directions: NameStacks) -> set[ir.Value]:
+def _written_out(calls: CallGraph) -> set[ir.Value]:
     """The products by a matrix of a quotient by another such product, these, and those of the backward pass by what
     they multiply."""
-    found, factors, others = set[ir.Value](), set[ir.Value](), list[ir.Operation]()
-    for name in calls.functions:
-        for each in calls.body(name).operations:
-            op = each.operation
-            if op.name == _PRODUCT:
-                others.append(op)
-                for i in (0, 1):
-                    before = _divides(op.operands[1 - i])
-                    matrix = _moved(op.operands[i])
-                    if before is not None and matrix in map(_moved, before.operands):
-                        found.update((op.results[0], before.results[0]))
-                        factors.update(map(_moved, (*op.operands, *before.operands)))
-    for op in others if found else ():
+    found, factors = set[ir.Value](), set[ir.Value]()
+    products: list[ir.Operation] = []
+    for function in calls.functions.values():
+        for each in function.regions[0].blocks[0].operations:
+            if each.operation.name == _PRODUCT:
+                products.append(each.operation)
+    for op in products:
+        for i, value in enumerate(op.operands):
+            while isinstance(value, ir.OpResult) and value.owner.name in MOVES and len(value.owner.operands) == 1:
+                value = value.owner.operands[0]  # `_moved`, of every product of a program
+            if not isinstance(value, ir.OpResult) or value.owner.name != _QUOTIENT:
+                continue
+            matrix, before = _moved(op.operands[1 - i]), _product_behind(value)
+            if before is not None and matrix in map(_moved, before.operands):
+                found.update((op.results[0], before.results[0]))
+                factors.update((matrix, value, *map(_moved, before.operands)))
+    directions = NameStacks(calls) if found else None
+    for op in products if directions is not None else ():
         if directions.direction(op) is not Direction.FORWARD and not factors.isdisjoint(map(_moved, op.operands)):
             found.add(op.results[0])
     return found
 
 
 def _moved(value: ir.Value) -> ir.Value:
-    *_, value = before_moves(value)
+    """What a value is before it was moved or converted."""
+    while isinstance(value, ir.OpResult) and value.owner.name in MOVES and len(value.owner.operands) == 1:
+        value = value.owner.operands[0]
     return value
 
 
-def _divides(value: ir.Value) -> ir.Operation | None:
-    """The product that a value is a quotient by."""
-    value = _moved(value)
-    op = value.owner.operation if isinstance(value, ir.OpResult) else None
-    if op is None or op.name != "stablehlo.divide":
-        return None
-    divisor = _moved(op.operands[1])
-    op = divisor.owner.operation if isinstance(divisor, ir.OpResult) else None
+def _product_behind(quotient: ir.OpResult) -> ir.Operation | None:
+    """The product that a quotient is by, but for a small number that is added to it."""
+    op = defining_op(_moved(quotient.owner.operands[1]))
     if op is not None and op.name in ("stablehlo.add", "stablehlo.maximum"):
         terms = [each for each in op.operands if not _is_guard(each)]
-        divisor = _moved(terms[0]) if len(terms) == 1 else divisor
-        op = divisor.owner.operation if isinstance(divisor, ir.OpResult) else None
+        op = defining_op(_moved(terms[0])) if len(terms) == 1 else op
     return op if op is not None and op.name == _PRODUCT else None
 
 
@@ -192,7 +198,7 @@ class _Iteration:
             if op.name == _PRODUCT and None in degrees and self._stays(op.operands[degrees.index(None)]):
                 self._products.append(op)
             return sum(degree or 0.0 for degree in degrees)
-        if op.name == "stablehlo.divide":
+        if op.name == _QUOTIENT:
             return (degrees[0] or 0.0) - (degrees[1] or 0.0)
         if op.name in _SUMS or op.name == "stablehlo.maximum":
             one_degree = {d for d, value in zip(degrees, op.operands, strict=True) if not _is_guard(value)}

@@ -325,7 +325,7 @@ class _Classifier:
         layer depends on has batch dimensions, it is the loss that multiplies, such as the energies of solutions: then
         layers without such are looked at alone.
         """
-        in_turns = products_in_turns(self.calls, (product.op for product in self.products))
+        in_turns = products_in_turns(self.calls, [product.op for product in self.products])
         forward = [each for each in self.products if each.kind == "forward" and each.op.results[0] not in in_turns]
         without_weight, no_layers = self._without_weight(forward)
         layers: dict[object, list[MatrixProduct]] = {}
