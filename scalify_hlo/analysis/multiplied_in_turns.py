@@ -95,8 +95,10 @@ def _written_out(calls: CallGraph) -> set[ir.Value]:
             if before is not None and matrix in map(_moved, before.operands):
                 found.update((op.results[0], before.results[0]))
                 factors.update((matrix, value, *map(_moved, before.operands)))
-    directions = NameStacks(calls) if found else None
-    for op in products if directions is not None else ():
+    if not found:
+        return found
+    directions = NameStacks(calls)
+    for op in products:
         if directions.direction(op) is not Direction.FORWARD and not factors.isdisjoint(map(_moved, op.operands)):
             found.add(op.results[0])
     return found

@@ -10,10 +10,10 @@ Names help where there are any: an operation of the forward or backward pass (`j
 import functools
 from collections.abc import Iterable
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
 from scalify_hlo.analysis.fed_back import products_of_state
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
-from scalify_hlo.analysis.name_stack import Direction, NameStacks
+from scalify_hlo.analysis.name_stack import Direction
 from scalify_hlo.analysis.products import has_backward_products, matrix_products
 from scalify_hlo.analysis.update_region import (
     UpdateRegion,
@@ -22,30 +22,20 @@ from scalify_hlo.analysis.update_region import (
     is_number,
     is_scalar,
     is_tensor,
-    without_ones,
 )
+from scalify_hlo.analysis.update_sources import BETWEEN_DEVICES, ELEMENTWISE, FEW_MOVES, MOVES, PRODUCTS, Sources
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.facts import FactFinder
-from scalify_hlo.module.carriers import carried_by, carries
+from scalify_hlo.module.carriers import carries
 from scalify_hlo.module.manual import MANUAL
 from scalify_hlo.module.preserved import once
-from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.size.affine import AffineForms
 from scalify_hlo.size.state import find_pairs, given_places
 from scalify_hlo.size.stored_state import averages_to_keep, cancelling, is_few
 from scalify_hlo.types import tensor_info
 
-# Each element of the result depends on the same element of the operands (and on scalars).
-ELEMENTWISE = names(
-    Trait.ELEMENTWISE, without=Trait.PREDICATE | Trait.BITWISE | Trait.BOUND_TO_TYPE | Trait.COMPLEX | Trait.BODY
-)
-_SHAPE_ONLY = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
-_MOVES = names(Trait.MOVES | Trait.ASSEMBLES, without=Trait.COLLECTIVE)
 _MOST_VALUES = 64  # behind one that is of a forward pass
-_FEW_MOVES = 8  # of a function, a region, shapes
-_BETWEEN_DEVICES = names(Trait.COLLECTIVE)
-_PARTS = _MOVES | _BETWEEN_DEVICES | {"stablehlo.reduce"}  # what a result is a part or a sum of, whoever holds it
-_PRODUCTS = names(Trait.CONTRACTS)
+_PARTS = MOVES | BETWEEN_DEVICES | {"stablehlo.reduce"}  # what a result is a part or a sum of, whoever holds it
 
 
 def find_update(module: ir.Module, main: str, *, exact: bool = False, statistics: bool = False) -> UpdateRegion:
@@ -80,7 +70,7 @@ class _Finder:
     def __init__(self, calls: CallGraph, main: str):
         self.calls = calls
         self.main = main
-        self.names = NameStacks(calls)
+        self.sources = Sources(calls, main)
         self.body = calls.body(main)
         self.results = [before_marker(value) for value in terminator(self.body).operands]
         self.function = calls.functions[main]
@@ -96,18 +86,9 @@ class _Finder:
 
         # S = 0.95 S + k^T v, donated: a decoder's state; its products are all of a forward pass
         """
-        if self.trains_by_name or has_backward_products(module):
+        if self.sources.trains_by_name or has_backward_products(module):
             return True
         return bool(self._aliases()) and not matrix_products(module)
-
-    @functools.cached_property
-    def trains_by_name(self) -> bool:
-        """Whether an operation is one of a backward pass by its name."""
-        return any(
-            self.names.direction(op) is Direction.BACKWARD
-            for function in self.calls.functions.values()
-            for op in walk(function)
-        )
 
     @property
     def trains(self) -> bool:
@@ -115,23 +96,23 @@ class _Finder:
 
         By the pattern of products alone, attention looks like a backward pass: scores and mixing share an operand.
         """
-        return self.trains_by_name or bool(self.state)
+        return self.sources.trains_by_name or bool(self.state)
 
     def region(self) -> UpdateRegion:
         region = UpdateRegion(state=self.state)
-        region.learns_numbers, region.is_named = self._numbers, self.trains_by_name
+        region.learns_numbers, region.is_named = self._numbers, self.sources.trains_by_name
         arguments = {self.body.arguments[index] for index in region.state}
         updates: list[ir.Value] = []
         for result in region.state.values():
             value = self.results[result]
             is_update = isinstance(value, ir.BlockArgument) or value.owner.name in ELEMENTWISE
-            if is_update or not (self.trains_by_name and self._is_moved(value)):
+            if is_update or not (self.sources.trains_by_name and self.sources.is_moved(value)):
                 updates.append(value)
         region.gradients = self._collect(updates, region.values, arguments)
-        if self.trains_by_name:
+        if self.sources.trains_by_name:
             region.gradients = self._without_forward(region)
         region.multiplied = self._behind_products(region)
-        if self.trains_by_name:
+        if self.sources.trains_by_name:
             self._collect_moved(filter(is_tensor, set(self.results).difference(updates)), region.values)
         if region.state:  # a step size that is told by products of gradients, for the next step
             numbers = [value for value in self.results if is_scalar(value)]
@@ -150,7 +131,7 @@ class _Finder:
         for gradient in region.gradients:
             value = before_marker(gradient)
             op = defining_op(value)
-            forward = op is not None and self.names.direction(op) is Direction.FORWARD
+            forward = op is not None and self.sources.names.direction(op) is Direction.FORWARD
             if not forward and value not in fed_back:
                 found.append(gradient)
         return found
@@ -158,7 +139,7 @@ class _Finder:
     def exact(self, region: UpdateRegion) -> set[int]:
         """The state of a region that a narrow type would spoil."""
         arguments = {self.body.arguments[index] for index in region.state}
-        body = [op.operation for op in self.body.operations if self._is_outside(op.operation)]
+        body = [op.operation for op in self.body.operations if self.sources.is_outside(op.operation)]
         pairs = {self.body.arguments[index]: self.results[result] for index, result in region.state.items()}
         returned = {v for v in self.results if isinstance(v, ir.BlockArgument)}  # state that a step leaves as it is
         averages = averages_to_keep(self.forms, pairs, self._is_of_model)
@@ -171,45 +152,45 @@ class _Finder:
         """Whether a program has any product of floats."""
         for function in self.calls.functions.values():
             for op in walk(function):
-                if op.name in _PRODUCTS and tensor_info(op.results[0].type).is_float:
+                if op.name in PRODUCTS and tensor_info(op.results[0].type).is_float:
                     return True
         return False
 
     def note_statistics(self, region: UpdateRegion) -> None:
         """Find the statistics of a region: state that is computed of itself and of what the step is given, and results
         that are read too and computed of nothing learnt. Names tell of gradients."""
-        if not self.trains_by_name:
+        if not self.sources.trains_by_name:
             return
         new = {index: self.results[result] for index, result in region.state.items()}
         gradients = set(filter(self._is_gradient, region.gradients))
-        region.statistics = input_statistics(self.calls, self.body, new, gradients, self._is_backward)
+        region.statistics = input_statistics(self.calls, self.body, new, gradients, self.sources.is_backward)
         learnt = region.state.keys() - region.statistics
         updated = {region.state[index] for index in learnt}
         results = [value for i, value in enumerate(self.results) if i not in updated]
         region.returned_statistics = returned_statistics(
-            self.calls, self.body, results, learnt, gradients, self._is_backward
+            self.calls, self.body, results, learnt, gradients, self.sources.is_backward
         )
 
     def _is_gradient(self, value: ir.Value) -> bool:
         """Whether a backward pass gives a value or what it is a sum or a part of, as of each example or device."""
         op: ir.Operation | None = value.owner.operation
-        for _ in range(_FEW_MOVES):
-            if op is None or not self._is_outside(op):
+        for _ in range(FEW_MOVES):
+            if op is None or not self.sources.is_outside(op):
                 break
             op = defining_op(op.operands[0]) if op.name in _PARTS and len(op.operands) else None
-        return op is not None and self._is_backward(op)
+        return op is not None and self.sources.is_backward(op)
 
     # m <- 0.99 m + 0.01 mean(x), of which mean(x) varies by little; p <- p + 0.01 v + 10^-4 |tanh(z)|
     def _is_of_model(self, value: ir.Value) -> bool | None:
         """Whether names tell that a value is computed of a forward pass, and of no backward pass; None of neither."""
         pending, seen, found = [value], set[ir.Value](), None
-        while pending and self.trains_by_name:
+        while pending and self.sources.trains_by_name:
             current = pending.pop()
             if isinstance(current, ir.BlockArgument) or current in seen:
                 continue
             seen.add(current)
             op = current.owner.operation
-            direction = self.names.direction(op)
+            direction = self.sources.names.direction(op)
             if direction is Direction.BACKWARD or len(seen) > _MOST_VALUES:
                 return False
             if direction is Direction.FORWARD:
@@ -219,9 +200,6 @@ class _Finder:
             else:
                 pending += op.operands
         return found
-
-    def _is_backward(self, op: ir.Operation) -> bool:
-        return self.names.direction(op) is Direction.BACKWARD
 
     # --- state ------------------------------------------------------------------------------------------------
 
@@ -271,25 +249,20 @@ class _Finder:
         if known is not None:
             return known
         self._reached[value] = frozenset()  # a loop's carried value asks for itself
-        sources = self._sources(value, same_shape=True)
+        sources = self.sources.of(value, same_shape=True)
         if sources is None:
-            index = self._argument_index(value)
+            index = self.sources.argument_index(value)
             found: frozenset[int] = frozenset() if index is None else frozenset([index])
             self._computed[value] = index is None
         else:
             found = frozenset(argument for source in sources for argument in self.reached(source))
-            numbers = self._sources(value, same_shape=False) or ()  # one that all elements are multiplied by, say
+            numbers = self.sources.of(value, same_shape=False) or ()  # one that all elements are multiplied by, say
             parts = {*sources, *numbers}
             for number in parts.difference(sources):
                 self.reached(number)
             self._computed[value] = any(self._computed.get(part, False) for part in parts)
         self._reached[value] = found
         return found
-
-    def _argument_index(self, value: ir.Value) -> int | None:
-        if isinstance(value, ir.BlockArgument) and ir.BlockArgument(value).owner == self.body:
-            return ir.BlockArgument(value).arg_number
-        return None
 
     def _is_read_outside(self, index: int, region: set[ir.Value]) -> bool:
         """Whether something besides the optimiser and the results reads an argument.
@@ -313,15 +286,15 @@ class _Finder:
                     pending.append(user.results[use.operand_number])
                 elif user.name in ("stablehlo.while", MANUAL):
                     pending += [region.blocks[0].arguments[use.operand_number] for region in user.regions]
-                elif user.name == "stablehlo.reshape" and self._is_outside(user):
+                elif user.name == "stablehlo.reshape" and self.sources.is_outside(user):
                     pending.append(user.results[0])
                 elif user.name.endswith("return") or any(result in region for result in user.results):
                     continue
-                elif not self._is_outside(user):
+                elif not self.sources.is_outside(user):
                     return True
                 elif user.name in ELEMENTWISE:
                     pending.append(user.results[0])
-                elif user.name in (*_PRODUCTS, "stablehlo.reduce") and not tensor_info(user.results[0].type).rank:
+                elif user.name in (*PRODUCTS, "stablehlo.reduce") and not tensor_info(user.results[0].type).rank:
                     continue
                 elif not all(self._is_own(operand) for operand in user.operands):
                     return True
@@ -338,7 +311,7 @@ class _Finder:
                 if self._own.get(current) or current in seen:
                     continue
                 seen.add(current)
-                sources = self._all_sources(current)
+                sources = self.sources.everything(current)
                 if sources is None or self._own.get(current) is False:
                     self._own[value] = False
                     return False
@@ -346,46 +319,20 @@ class _Finder:
             self._own.update(dict.fromkeys(seen, True))
         return self._own[value]
 
-    def _all_sources(self, value: ir.Value) -> list[ir.Value] | None:
-        """What a value is computed of; None where the model or an argument that is no number comes in."""
-        op = defining_op(value)
-        if op is None:
-            owner = ir.BlockArgument(value).owner
-            index = ir.BlockArgument(value).arg_number
-            if owner == self.body:
-                return None if tensor_info(value.type).rank else []
-            if isinstance(owner.owner, ir.Operation) and owner.owner.name == "stablehlo.while":
-                return [owner.owner.operands[index], terminator(owner.owner.regions[1].blocks[0]).operands[index]]
-            return self._sources_of_argument(value)
-        index = ir.OpResult(value).result_number
-        body = self.calls.callee_body(op)
-        if body is not None:
-            return [terminator(body).operands[index]]
-        if op.name in ("stablehlo.case", "stablehlo.if"):
-            return [terminator(region.blocks[0]).operands[index] for region in op.regions]
-        if op.name == "stablehlo.while":
-            return [op.operands[index], terminator(op.regions[1].blocks[0]).operands[index]]
-        return list(op.operands) if op.name == "stablehlo.constant" or self._is_outside(op) else None
-
     def _behind_products(self, region: UpdateRegion) -> set[ir.Value]:
         """What operations outside of the model, on the way to the region, read of the backward pass; by names."""
         found, seen = set[ir.Value](), {*region.values, *(self.body.arguments[index] for index in region.state)}
-        pending = [value for value in region.gradients if self._is_of_product(value)]
+        pending = [value for value in region.gradients if self.sources.is_of_product(value)]
         while pending:
             value = pending.pop()
             if value not in seen:
                 seen.add(value)
-                sources = self._all_sources(value)
+                sources = self.sources.everything(value)
                 if sources is not None:
                     pending += sources
-                elif (op := defining_op(value)) is not None and self._is_backward(op):
+                elif (op := defining_op(value)) is not None and self.sources.is_backward(op):
                     found.add(value)
         return found
-
-    def _is_of_product(self, value: ir.Value) -> bool:
-        """Whether names tell that a value is computed outside of the model."""
-        op = defining_op(value)
-        return op is not None and self.trains_by_name and self._is_outside(op)
 
     # --- region -----------------------------------------------------------------------------------------------
 
@@ -401,12 +348,14 @@ class _Finder:
                 value = pending.pop()
                 if value in values or value in boundary:
                     continue
-                sources = self._sources(value, same_shape=False)
+                sources = self.sources.of(value, same_shape=False)
                 op = defining_op(value)
                 if sources is not None:
                     values.add(value)
                     pending += sources
-                elif op is not None and (op.name == "stablehlo.reduce" or is_number(op)) and self._is_outside(op):
+                elif (
+                    op is not None and (op.name == "stablehlo.reduce" or is_number(op)) and self.sources.is_outside(op)
+                ):
                     sums.append(value)
                 else:
                     boundary[value] = None
@@ -414,7 +363,7 @@ class _Finder:
                 op = value.owner.operation
                 operands = list(op.operands) if is_number(op) else [op.operands[0]]
                 known = values | boundary.keys()
-                if all(self._is_computed_from(operand, known) for operand in operands):
+                if all(self.sources.is_computed_from(operand, known) for operand in operands):
                     sums.remove(value)
                     values.add(value)
                     pending += operands
@@ -429,135 +378,7 @@ class _Finder:
             value = pending.pop()
             if value in values:
                 continue
-            sources = self._sources_or_moved(value)
+            sources = self.sources.or_moved(value)
             if sources is not None:
                 values.add(value)
                 pending += sources
-
-    def _is_moved(self, value: ir.Value) -> bool:
-        """Whether the last operation outside of the model moves an update: it is none element by element."""
-        for _ in range(_FEW_MOVES):
-            sources = self._sources(value, same_shape=False)
-            if sources is None:
-                return self._sources_or_moved(value) is not None and self._is_of_argument(value)
-            if len(sources) != 1:
-                break
-            (value,) = sources
-        return False
-
-    def _sources_or_moved(self, value: ir.Value) -> list[ir.Value] | None:
-        """The floats that a value outside of the model is computed from elementwise, or moved and joined; weights
-        between devices too, but no gradients, which have a type for that."""
-        sources, op = self._sources(value, same_shape=False), defining_op(value)
-        if sources is not None or op is None or not self._is_outside(op):
-            return sources
-        if (carried := carried_by(value)) is not None:
-            return [carried]
-        floats = [operand for operand in op.operands if tensor_info(operand.type).is_float]
-        if op.name in _MOVES or (op.name in _BETWEEN_DEVICES and all(map(self._is_of_argument, floats))):
-            return floats
-        return None
-
-    def _is_of_argument(self, value: ir.Value) -> bool:
-        """Whether a value is computed of a tensor that the program is given, outside of the model."""
-        pending, seen = [value], set[ir.Value]()
-        while pending:
-            value = pending.pop()
-            if self._argument_index(value) is not None and tensor_info(value.type).rank:
-                return True
-            if value not in seen:
-                seen.add(value)
-                pending += self._sources_or_moved(value) or ()
-        return False
-
-    def _is_computed_from(self, value: ir.Value, known: set[ir.Value]) -> bool:
-        """Whether a tensor is an elementwise function of one of `known`."""
-        pending, seen = [value], set[ir.Value]()
-        while pending:
-            value = pending.pop()
-            if value in known:
-                return True
-            if value not in seen:
-                seen.add(value)
-                op = defining_op(value)
-                of = op.operands[0] if op is not None and op.name == "stablehlo.reshape" else None
-                pending += [of] if of is not None else self._sources(value, same_shape=True) or ()
-        return False
-
-    def _is_outside(self, op: ir.Operation) -> bool:
-        return self.names.direction(op) is Direction.OUTSIDE
-
-    def _sources(self, value: ir.Value, *, same_shape: bool) -> list[ir.Value] | None:
-        """The floats that a value of the region is computed from; None where the region ends.
-
-        same_shape: only those of the value's own shape, by elementwise operations alone.
-        """
-        op = defining_op(value)
-        if op is None:
-            return self._sources_of_argument(value)
-        if not tensor_info(value.type).is_float:
-            return None
-        index = ir.OpResult(value).result_number
-        body = self.calls.callee_body(op)
-        if body is not None:
-            marked = defining_op(before_marker(value)) if op.name == "stablehlo.composite" else None
-            if marked is not None and marked.name in ELEMENTWISE and self._is_outside(marked):
-                return list(marked.results)  # the optimiser's, as what it marks
-            return [terminator(body).operands[index]] if callee_name(op) and op.name == "func.call" else None
-        if op.name == "stablehlo.while":
-            return self._sources_of_loop(op, index)
-        if op.name == MANUAL:
-            return [terminator(op.regions[0].blocks[0]).operands[index]]
-        if op.name in ("stablehlo.case", "stablehlo.if"):
-            return [terminator(region.blocks[0]).operands[index] for region in op.regions]
-        if op.name == "stablehlo.constant":
-            return []
-        carried = carried_by(value)
-        if carried is not None and op.name != "stablehlo.optimization_barrier":
-            return [carried]
-        if not self._is_outside(op):
-            return None
-        floats = [operand for operand in op.operands if tensor_info(operand.type).is_float]
-        if op.name in ELEMENTWISE:
-            shape = tensor_info(value.type).shape
-            return [v for v in floats if not same_shape or tensor_info(v.type).shape == shape]
-        if same_shape:
-            if op.name in _SHAPE_ONLY and without_ones(op.operands[0]) == without_ones(value):
-                return floats  # a device's part of what has a dimension for the devices
-            return [] if op.name == "stablehlo.broadcast_in_dim" else None
-        moved = op.name == "stablehlo.transpose" and self.trains_by_name  # else it may be the backward pass's last
-        return floats if moved or op.name in _SHAPE_ONLY else None
-
-    def _sources_of_argument(self, value: ir.Value) -> list[ir.Value] | None:
-        argument = ir.BlockArgument(value)
-        function = self.calls.function_of_block(argument.owner)
-        if function is not None:
-            sites = self.calls.sites.get(function, ())
-            return [sites[0].operands[argument.arg_number]] if len(sites) == 1 else None
-        owner = argument.owner.owner.operation
-        return [owner.operands[argument.arg_number]] if owner.name in ("stablehlo.while", MANUAL) else None
-
-    def _sources_of_loop(self, loop: ir.Operation, index: int) -> list[ir.Value] | None:
-        """A carried value that each iteration updates elementwise: its last and its first value.
-
-        Not so one that a matrix product outside of the model takes part in: that is a polynomial of matrices, all of
-        which belongs to the optimiser. Names tell where there are any.
-        """
-        body = loop.regions[1].blocks[0]
-        last, carried = before_marker(terminator(body).operands[index]), body.arguments[index]
-        pending, seen = [last], set[ir.Value]()
-        updated = False
-        while pending:
-            value = pending.pop()
-            if value == carried:
-                updated = True
-            if value in seen:
-                continue
-            seen.add(value)
-            op = defining_op(value)
-            if op is not None and op.name in _PRODUCTS and self.trains_by_name and self._is_outside(op):
-                return None
-            argument_of = None if op is not None else self.calls.function_of_block(ir.BlockArgument(value).owner)
-            if argument_of is not None or op is not None:
-                pending += self._sources(value, same_shape=True) or ()
-        return [last, loop.operands[index]] if updated else None

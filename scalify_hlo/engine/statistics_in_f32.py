@@ -16,7 +16,8 @@ registers. Adam's m / (sqrt(v) + epsilon) of an f16 v that has just become zero 
 """
 
 from scalify_hlo.analysis.calls import defining_op, only_reader
-from scalify_hlo.analysis.update import ELEMENTWISE, find_update
+from scalify_hlo.analysis.update import find_update
+from scalify_hlo.analysis.update_sources import ELEMENTWISE
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.signature import public_function
 from scalify_hlo.module.bodies import body_kind

@@ -15,7 +15,7 @@ import dataclasses
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
-from scalify_hlo.analysis.update import ELEMENTWISE
+from scalify_hlo.analysis.update_sources import ELEMENTWISE
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import attributes_of
 from scalify_hlo.engine.signature import public_function
