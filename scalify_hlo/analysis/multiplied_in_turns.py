@@ -77,9 +77,12 @@ def products_in_turns(calls: CallGraph, products: Sequence[ir.Operation]) -> set
 
 # u = p / (K v), v = q / (K^T u), u = p / (K v), ...
 def _written_out(calls: CallGraph) -> set[ir.Value]:
-    """The products by a matrix of a quotient by another such product, these, and those of the backward pass by what
-    they multiply."""
-    found, factors = set[ir.Value](), set[ir.Value]()
+    """The products by a matrix of a quotient by another such product, if there are two in a row, and those of the
+    backward pass by what these multiply. One alone is a derivative's.
+
+    # d log(x A) = A^T (1 / (x A))
+    """
+    turns: dict[ir.Value, ir.Operation] = {}
     products: list[ir.Operation] = []
     for function in calls.functions.values():
         for each in function.regions[0].blocks[0].operations:
@@ -93,8 +96,14 @@ def _written_out(calls: CallGraph) -> set[ir.Value]:
                 continue
             matrix, before = _moved(op.operands[1 - i]), _product_behind(value)
             if before is not None and matrix in map(_moved, before.operands):
-                found.update((op.results[0], before.results[0]))
-                factors.update((matrix, value, *map(_moved, before.operands)))
+                turns[op.results[0]] = before
+    found, factors = set[ir.Value](), set[ir.Value]()
+    for value, before in turns.items():
+        if before.results[0] in turns:
+            first = turns[before.results[0]]
+            found.update((value, before.results[0], first.results[0]))
+            for op in (value.owner.operation, before, first):
+                factors.update(map(_moved, op.operands))
     if not found:
         return found
     directions = NameStacks(calls)

@@ -69,6 +69,7 @@ class MatrixProduct:
     weight: the name of the function argument that the layer multiplies by (`P['blocks'][0]['w1']`), or "".
     in_training: whether the program has a backward pass.
     of_activations: whether the layer multiplies what layers gave by what layers gave, such as a Gram matrix does.
+    in_turns: whether a loop multiplies what it carries by the same matrix each time: in f32 (`multiplied_in_turns`).
     is_of_derivatives: of a head, whether other layers depend on its layer's other products: it is differentiated twice.
     """
 
@@ -87,6 +88,7 @@ class MatrixProduct:
     in_training: bool = False
     of_activations: bool = False
     is_of_derivatives: bool = False
+    in_turns: bool = False
 
     @property
     def batched(self) -> bool:
@@ -185,7 +187,6 @@ def is_padded(size: int) -> bool:
 
 class _Classifier:
     def __init__(self, calls: CallGraph):
-        self.calls = calls
         self.names = NameStacks(calls)
         self.origins = Origins(calls)
         operations = list(program_order(calls))
@@ -202,6 +203,9 @@ class _Classifier:
             self._by_data_flow()
         if self.named:
             self._by_names()
+        in_turns = products_in_turns(calls, [product.op for product in self.products])
+        for product in self.products if in_turns else ():
+            product.in_turns = product.op.results[0] in in_turns
         self._assign_layers()
         self._find_ends()
         in_training = any(product.kind != "forward" for product in self.products)
@@ -325,8 +329,7 @@ class _Classifier:
         layer depends on has batch dimensions, it is the loss that multiplies, such as the energies of solutions: then
         layers without such are looked at alone.
         """
-        in_turns = products_in_turns(self.calls, [product.op for product in self.products])
-        forward = [each for each in self.products if each.kind == "forward" and each.op.results[0] not in in_turns]
+        forward = [product for product in self.products if product.kind == "forward" and not product.in_turns]
         without_weight, no_layers = self._without_weight(forward)
         layers: dict[object, list[MatrixProduct]] = {}
         # The layers that read a value: all, and those that are differentiated. Of one that is, only these follow it:

@@ -194,6 +194,8 @@ class AutoRescale(Pass):
     def _find(self, module: ir.Module, calls: CallGraph, products: list[MatrixProduct]) -> dict[ir.Value, str]:
         """The values to rescale, each with its place. products: those of the module."""
         found: dict[ir.Value, str] = {}
+        in_turns = {product.op.results[0] for product in products if product.in_turns}  # which stay in f32
+        products = [product for product in products if not product.in_turns] if in_turns else products
         main = symbol_name(public_function(module))
         # Of what may all be state there are no differences to look for.
         tensors = _more_than_returned(calls.body(main)) if "differences" in self.places else []
@@ -286,6 +288,8 @@ class AutoRescale(Pass):
         if "chains" in self.places:
             backward = {each.op for each in products if each.kind != "forward"}
             for value, product in long_chains(calls, found).items():
+                if product.results[0] in in_turns:
+                    continue
                 found[value] = "chains" if product in backward else "products"
         return found if self.calibration else {value: each for value, each in found.items() if _is_static(value)}
 
