@@ -27,8 +27,8 @@ _STEPS = 12
 
 # r(c * f(x)) for a rounding r: what r loses of c * f(x), it loses of f(x)
 def is_rounded(value: ir.Value, *, moved: bool = False) -> bool:
-    """Whether a value is rounded to a type of less range than f32, itself or behind products and conversions of it, or
-    where numbers bound it.
+    """Whether a value is rounded to a type of less range than f32, itself or behind products, conversions and choices
+    of it, or where numbers bound it.
 
     Sums are not looked behind: the other term may be larger. Nor are barriers, nor, unless `moved`, movements.
     """
@@ -41,8 +41,9 @@ def is_rounded(value: ir.Value, *, moved: bool = False) -> bool:
                 continue
             if op.name == "stablehlo.convert" and tensor_info(op.results[0].type).is_narrow:
                 return True
+            chosen = op.name == "stablehlo.select"  # what is rounded of a choice is rounded of what is chosen
             products = has(op.name, Trait.ELEMENTWISE) and of(op.name).degrees is not None
-            if products or (moved and op.name in _MOVES) or _is_laid_out(op) or _is_clipped(op, each):
+            if chosen or products or (moved and op.name in _MOVES) or _is_laid_out(op) or _is_clipped(op, each):
                 pending.append(op.results[0])
     return False
 

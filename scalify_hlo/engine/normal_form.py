@@ -16,6 +16,7 @@ from scalify_hlo.analysis.copied_stacks import use_what_is_copied
 from scalify_hlo.analysis.single_iterations import runs_once, unroll_single_iterations
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.inlining import inline_calls
+from scalify_hlo.module.chosen_bounds import write_as_extremes
 from scalify_hlo.module.clips import write_as_clamps
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.dot_generals import SPELLINGS, write_as_dot_general
@@ -28,8 +29,8 @@ _LOOP = "stablehlo.while"
 
 def to_normal_form(module: ir.Module) -> None:
     """Write squares as products, products of matrices as `dot_general`, private functions where they are called, loops
-    that run once as their bodies, copies that loops make as what they are of, clips as clamps, and constants that
-    per-device code is given or gives as such, in place; dead operations are erased."""
+    that run once as their bodies, copies that loops make as what they are of, choices of a bound as extremes, clips as
+    clamps, and constants that per-device code is given or gives as such, in place; dead operations are erased."""
     erase_dead(module)
     operations = list(walk(module.operation))
     loops = [op for op in operations if op.name == _LOOP]
@@ -44,6 +45,7 @@ def to_normal_form(module: ir.Module) -> None:
     inline_calls(module)
     if len(loops) > len(once):
         use_what_is_copied([op for op in walk(module.operation) if op.name == _LOOP])
+    write_as_extremes(list(walk(module.operation)))
     write_as_clamps(module)
 
 

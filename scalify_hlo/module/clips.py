@@ -60,5 +60,5 @@ def _is_number(value: ir.Value) -> bool:
 
 def _number(value: ir.Value, unknown: float) -> float:
     """The number that all elements of a constant are."""
-    number = number_behind(value)
+    number = number_behind(value, converted=True)
     return unknown if number is None else number

@@ -10,6 +10,7 @@ import pytest
 import scalify_hlo
 from scalify_hlo import rewrite_module
 from scalify_hlo.bindings import ir, make_context
+from scalify_hlo.module.chosen_bounds import write_as_extremes
 from scalify_hlo.module.clips import write_as_clamps
 
 
@@ -29,6 +30,16 @@ def _other_order(x: jax.Array) -> jax.Array:
     return jnp.maximum(jnp.minimum(x * 1e6, 1.0), -1.0)
 
 
+def _chosen(x: jax.Array) -> jax.Array:
+    x = x * 1e6
+    return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
+
+
+def _chosen_the_other_way(x: jax.Array) -> jax.Array:
+    x = x * 1e6
+    return jnp.where(x <= -1, -1, jnp.where(x > 1, 1, x))
+
+
 def _computed_bound(x: jax.Array) -> jax.Array:
     bound = jnp.sum(jnp.zeros_like(x)) + 1
     return jnp.clip(x * 1e6, -bound, bound)
@@ -42,6 +53,11 @@ def test_what_a_clip_bounds_has_the_scale_of_the_bound(fun: Callable[..., jax.Ar
     found = scalify_hlo.scalify(fun, precision=precision)(scalify_hlo.as_scaled_array(x))
     np.testing.assert_array_equal(np.asarray(found), [-1, -1, 0, 1, np.nan])
     assert 2**-4 <= float(found.scale) <= 2**4
+
+
+@pytest.mark.parametrize("fun", [_chosen, _chosen_the_other_way])
+def test_so_has_what_is_chosen_instead(fun: Callable[..., jax.Array]) -> None:
+    test_what_a_clip_bounds_has_the_scale_of_the_bound(fun, "fp16")
 
 
 _PAIR = """func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> {results} {{
@@ -67,6 +83,42 @@ def test_other_minima_stay(bound: str, low: str, more: bool) -> None:
         before = str(module)
         write_as_clamps(module)
         assert str(module) == before
+
+
+_CHOICE = """func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %two = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %beyond = stablehlo.compare {compare}, {type} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %above = stablehlo.maximum %x, %two : tensor<4xf32>
+  %r = stablehlo.select %beyond, {chosen} : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("compare", "kind", "chosen", "extreme"),
+    [
+        ("GT, %x, %one", "FLOAT", "%one, %x", "minimum"),
+        ("GE, %one, %x", "FLOAT", "%one, %x", "maximum"),
+        ("GT, %x, %one", "FLOAT", "%x, %one", ""),  # of NaN it is 1
+        ("GT, %x, %one", "TOTALORDER", "%one, %x", ""),
+        ("GT, %x, %two", "FLOAT", "%one, %x", ""),
+        ("GT, %y, %one", "FLOAT", "%one, %x", ""),
+        ("LT, %x, %zero", "FLOAT", "%zero, %x", ""),  # -0 stays -0
+        ("EQ, %x, %one", "FLOAT", "%one, %x", ""),
+        ("GT, %x, %one", "FLOAT", "%one, %above", ""),  # 2 where x is 0
+    ],
+)
+def test_a_choice_of_a_bound_is_an_extreme(compare: str, kind: str, chosen: str, extreme: str) -> None:
+    with make_context():
+        module = ir.Module.parse(_CHOICE.format(compare=compare, type=kind, chosen=chosen))
+        before = str(module)
+        write_as_extremes([op.operation for op in module.body.operations[0].regions[0].blocks[0].operations])
+        if extreme:
+            assert f"stablehlo.{extreme} %arg0, %cst_0" in str(module) and "select" not in str(module)
+        else:
+            assert str(module) == before
 
 
 def test_a_maximum_of_a_minimum_below_it_stays() -> None:
