@@ -23,6 +23,7 @@ __all__ = [
     "context_exists",
     "exported_module",
     "func",
+    "gives_no_places",
     "gpu_compile_only_devices",
     "ir",
     "make_context",
@@ -132,3 +133,10 @@ def is_per_device() -> bool:
     from jax._src import core
 
     return bool(cast(Any, core).get_axis_env().axis_sizes)
+
+
+def gives_no_places(folder: str) -> None:
+    """Let the places of operations that JAX records be of the code that calls what is in a folder."""
+    from jax._src import source_info_util
+
+    source_info_util.register_exclusion(os.path.join(folder, ""))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jax.interpreters.partial_eval import dce_jaxpr
 
+from scalify_hlo.bindings import gives_no_places
 from scalify_hlo.frontend.dependence import forwarded_inputs, is_float
 from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape, is_scaled
 from scalify_hlo.frontend.state_pairs import state_pairs
@@ -27,6 +29,9 @@ from scalify_hlo.frontend.stored_types import stored_types
 from scalify_hlo.frontend.tracing import tracing_scalified
 from scalify_hlo.frontend.updated_objects import check_unchanged
 from scalify_hlo.precision import PrecisionPolicy
+
+# Of `scalify(composite)` no line of the user's is on the stack but that of the call.
+gives_no_places(os.path.dirname(__file__))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -178,18 +178,19 @@ TARGETS: dict[str, RuleFunction] = {}
 MARKERS: dict[str, RuleFunction] = {}
 
 
-def marker(name: str, *, shaped: bool = False) -> Callable[[RuleFunction], RuleFunction]:
+def marker(name: str, *, replace: bool = False, shaped: bool = False) -> Callable[[RuleFunction], RuleFunction]:
     """Register a function as the rule of the composite `name`.
 
     shaped: whether the rule of a plugin holds for scales with a shape, one number for each row, say; if not, its
         operands come with one scale each.
-    Raises DuplicateRuleError when the composite has a rule already, and TypeError for what is no name or no function.
+    Raises DuplicateRuleError when the composite has a rule already, unless `replace` is set, and TypeError for what is
+    no name or no function.
     """
     check_names("marker", (name,))
 
     def register(function: RuleFunction) -> RuleFunction:
         check_callable("marker", function)
-        if name in MARKERS:
+        if name in MARKERS and not replace:
             raise DuplicateRuleError(
                 f"two rules for composite {name}: {source_of(MARKERS[name])} and {source_of(function)}"
             )

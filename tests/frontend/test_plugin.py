@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,19 @@ def test_the_command_has_the_rules_of_the_plugin(installed):
     done = rewrite(installed, command=["-m", "scalify_hlo.tools.scalify_opt", "-"])
     assert done.returncode == 0, done.stderr
     assert "stablehlo.custom_call @example.double(%arg0)" in done.stdout
+
+
+def test_filecheck_as_the_docs_have_it(installed, tmp_path):
+    """The test in docs/extending.md passes, and fails for what the rule does not do."""
+    pages = pathlib.Path(__file__).parents[2] / "docs" / "extending.md"
+    source = re.search(r"^```mlir\n(.*?)^```", pages.read_text(), re.DOTALL | re.MULTILINE).group(1)
+    command, check = re.search(r"^// RUN: (\S+) %s \| (\S+) %s$", source, re.MULTILINE).groups()
+    assert (command, check) == ("scalify-opt", "filecheck")
+    rewritten = rewrite(installed, command=["-m", "scalify_hlo.tools.scalify_opt", "-"], source=source).stdout
+    for text, code in ((source, 0), (source.replace("%arg1", "%arg0"), 1)):
+        (tmp_path / "double.mlir").write_text(text)
+        run = ["-c", "from filecheck.main import main; main()", str(tmp_path / "double.mlir")]
+        assert rewrite(command=run, source=rewritten).returncode == code
 
 
 def test_a_plugin_that_cannot_be_imported(installed):
