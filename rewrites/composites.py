@@ -63,9 +63,9 @@ def set_scaling(r: OpRewrite) -> None:
         from .multiplicative import power_of_two
 
         exponent = power_of_two(facts.splat)
-        scale = Scale(exponent) if exponent is not None else r.emit.as_scale(r.emit.convert(value, "f32"))
+        scale = Scale(exponent) if exponent is not None else _of_any_number(r, value)
     else:
-        scale = r.emit.as_scale(r.emit.convert(value, "f32"))
+        scale = _of_any_number(r, value)
     data = r.bring(x, scale)
     own = r.op.attributes.get("composite_attributes")
     if own is not None and SATURATES in own and tensor_info(data.type).element == "f16":
@@ -73,6 +73,12 @@ def set_scaling(r: OpRewrite) -> None:
         data = r.emit.op("clamp", data.type, least, data, most)
     r.result(scale, UNIT, data=data, indifferent=x.indifferent)
     r.erase()
+
+
+def _of_any_number(r: OpRewrite, value: ir.Value) -> Scale:
+    """A scale that the program computes, which need be no power of two."""
+    r.rewriter.functions.any_number = True
+    return r.emit.as_scale(r.emit.convert(value, "f32"))
 
 
 # (data, scale) of a scaled value, (X, 1) of a plain one
@@ -184,4 +190,4 @@ def _symbolic(r: OpRewrite, returned: ir.Value, block: ir.Block, scale_of: dict[
         exponent = power_of_two(facts.splat)
         if exponent is not None:
             return Scale(exponent)
-    return r.emit.as_scale(value)
+    return _of_any_number(r, value)

@@ -48,28 +48,6 @@ def check_callable(decorator: str, function: object) -> None:
                         "of which a call runs nothing")  # fmt: skip
 
 
-def no_scale(given: object) -> str:
-    """What to give `r.result` instead of something that is no scale."""
-    wanted = "r.result takes a Scale: that of an operand, r.scaled(0).scale, or a power of two 2^k, Scale(k)"
-    if isinstance(given, tuple):
-        return f"{wanted}; this is a tuple. scale.rooted(n) is one: a root, and what is left for the data"
-    return f"{wanted}; this is {given!r}" if isinstance(given, (int, float)) else f"{wanted}; this is {_kind(given)}"
-
-
-def check_value(given: object) -> None:
-    """Raises TypeError for an operand that is no value of the program."""
-    if not isinstance(given, ir.Value):
-        what = repr(given) if isinstance(given, (int, float)) else _kind(given)
-        raise TypeError(
-            f"r.set_operand takes a value of the program, such as r.scaled(0).data or r.plain(0), not {what}"
-        )
-
-
-def _kind(given: object) -> str:
-    name = type(given).__name__
-    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
-
-
 def check_operations(names: Iterable[str]) -> None:
     """Raises UnknownOperationError for names, such as "stablehlo.add", of operations that do not exist."""
     for name in names:

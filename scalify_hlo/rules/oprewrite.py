@@ -11,7 +11,7 @@ from scalify_hlo.emit.emitter import At, Emitter
 from scalify_hlo.emit.stamps import BLOCK, BY_LAW, FORM, REASON, RULE, SCALE, VALUE, Reason, Stamped
 from scalify_hlo.module.identity import identity
 from scalify_hlo.module.traits import Trait, names
-from scalify_hlo.rules.foreign_rules import check_value, no_scale
+from scalify_hlo.rules.given import check_value, no_scale
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.sizing import Operand, expected
