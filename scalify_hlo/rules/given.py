@@ -15,7 +15,7 @@ def check_value(given: object) -> None:
     """Raises TypeError for an operand that is no value of the program."""
     if not isinstance(given, ir.Value):
         raise TypeError(
-            f"r.set_operand takes a value of the program, such as r.scaled(0).data or r.plain(0), not {_described(given)}"
+            f"r.set_operand takes a value of the program, such as r.scaled(0).data, r.plain(0), not {_described(given)}"
         )
 
 
