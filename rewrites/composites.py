@@ -8,7 +8,7 @@ section 3.1: no-op outside the transform).
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.functions import call_signature
-from scalify_hlo.engine.selection import SATURATES
+from scalify_hlo.engine.selection import BY_POWER, SATURATES
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled
@@ -58,16 +58,18 @@ def set_scaling(r: OpRewrite) -> None:
     scale_input = r.inputs[index + 1]
     if scale_input is not None:
         value = unscaled(r.rewriter, scale_input)
+    own = r.op.attributes.get("composite_attributes")
     facts = r.rewriter.facts_of(r.operand(index + 1)) if scale_input is None else None
     if facts is not None and facts.splat is not None and facts.splat > 0 and not tensor_info(value.type).shape:
         from .multiplicative import power_of_two
 
         exponent = power_of_two(facts.splat)
         scale = Scale(exponent) if exponent is not None else _of_any_number(r, value)
+    elif own is not None and BY_POWER in own:
+        scale = r.emit.as_scale(r.emit.convert(value, "f32"))
     else:
         scale = _of_any_number(r, value)
     data = r.bring(x, scale)
-    own = r.op.attributes.get("composite_attributes")
     if own is not None and SATURATES in own and tensor_info(data.type).element == "f16":
         least, most = (r.emit.splat(data, number) for number in (-LARGEST_F16, LARGEST_F16))
         data = r.emit.op("clamp", data.type, least, data, most)

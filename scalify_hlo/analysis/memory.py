@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import carries
+from scalify_hlo.module.identity import is_scale_marker
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
@@ -58,7 +59,7 @@ class Memory:
         # What a value is computed from in one kernel: tensors in memory, at most _SEVERAL.
         self._sources: dict[ir.Value, frozenset[ir.Value]] = {}
         self._written: set[ir.Value] = set()
-        self._opaque: set[ir.Value] = set()  # results of custom calls and composites
+        self._opaque: set[ir.Value] = set()  # results of custom calls and composites in the block that is noted
 
     def is_written(self, value: ir.Value) -> bool:
         """Whether a value that operations on elements compute is read from memory by others of them, or summed.
@@ -111,10 +112,14 @@ class Memory:
     def _note_opaque(self, steps: list[_Step], levels: dict[ir.Value, int], reread: dict[ir.Value, int]) -> None:
         """Of results of custom calls and composites, note those that are read again later."""
         for step in steps:
-            for value in self._opaque.intersection(step.operands):
-                level = max(levels.get(operand, 0) for operand in step.operands)
+            read = self._opaque.intersection(step.operands)
+            level = 0
+            for operand in step.operands if read else ():
+                level = max(level, levels.get(operand, 0))
+            for value in read:
                 if max(level, reread.get(value, 0)) > levels.get(value, 0):
                     self._written.add(value)
+        self._opaque.clear()
 
     def _steps(self, block: ir.Block) -> Iterator[_Step]:
         """The operations of a block, those of a function in the place of its call."""
@@ -128,7 +133,7 @@ class Memory:
                 self._same |= zip(body.arguments, operands, strict=False)
                 yield from self._steps(body)
                 self._same |= zip(results, terminator(body).operands, strict=False)
-                if name == "stablehlo.composite":
+                if name == "stablehlo.composite" and not is_scale_marker(op):
                     self._opaque.update(map(self._inlined, results))
                 continue
             on_elements, constant = name in _ON_ELEMENTS or (name == _CUSTOM and carries(op)), name in _CONSTANTS

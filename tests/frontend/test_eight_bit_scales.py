@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scalify_hlo as sc
+from tests.training_programs import train_step_text
 
 E8M0 = jnp.float8_e8m0fnu
 NEGATE = """func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {
@@ -74,3 +75,15 @@ def test_where_all_scales_are_powers_of_two_it_costs_nothing():
     assert "f8E8M0FNU" in text and "multiply" not in text
     jaxpr = str(jax.make_jaxpr(sc.scalify(lambda x: -x))(given(1, 2)))
     assert "bitcast" not in jaxpr
+
+
+def test_scales_that_passes_choose_are_powers_of_two():
+    """The markers of scalify-auto-rescale and scalify-state-rescale measure; what they set needs no rounding."""
+    step = train_step_text()
+    count = {
+        scale_dtype: sc.rewrite_module(step, sc.ScalifyOptions(scale_dtype=scale_dtype), precision="fp8").count(
+            "stablehlo.multiply"
+        )
+        for scale_dtype in ("f32", "e8m0")
+    }
+    assert count["f32"] == count["e8m0"]
