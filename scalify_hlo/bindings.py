@@ -31,6 +31,7 @@ __all__ = [
     "register_inliner",
     "sharding_from_hlo",
     "stablehlo",
+    "without_references",
     "xla_client",
 ]
 
@@ -140,3 +141,13 @@ def gives_no_places(folder: str) -> None:
     from jax._src import source_info_util
 
     source_info_util.register_exclusion(os.path.join(folder, ""))
+
+
+def without_references(jaxpr: Any) -> Any:
+    """A closed jaxpr without the references that are made in it: each read is of the value last written."""
+    from jax._src import core
+    from jax._src.state.discharge import discharge_state
+
+    if cast(Any, core).internal_mutable_array_effect not in jaxpr.effects:
+        return jaxpr
+    return discharge_state(jaxpr)

@@ -331,7 +331,7 @@ def test_types_of_other_dialects_are_accepted_on_request(opt: Run):
     program = f"func.func private @f(!mine.type)\n{PROGRAM}"
     result = opt(stdin=program)
     assert result.status == 1 and "dialect mine, which is not registered; --allow-unregistered-dialect" in result.stderr
-    assert "mine" in opt("--allow-unregistered-dialect", stdin=program).text
+    assert opt("--allow-unregistered-dialect", stdin=program).status == 0
 
 
 def test_an_exported_whose_module_takes_inputs_that_there_are_not(monkeypatch: pytest.MonkeyPatch, exported: bytes):
