@@ -40,6 +40,16 @@ class ToolCommand(click.Command):
             if named and isinstance(each.type, click.types.StringParamType):
                 each.type = click.Path(allow_dash=True)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            given, _, _ = self.make_parser(ctx).parse_args(list(args))
+            for each in self.params:
+                value = given.get(each.name or "")
+                if (value == "" or (isinstance(value, list) and "" in value)) and _wants_text(each):
+                    wanted = (each.metavar or each.human_readable_name).strip("[]")
+                    raise click.BadParameter(f"it is empty, and {wanted} is wanted", ctx, each)
+        return super().parse_args(ctx, args)
+
     def main(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         args: Sequence[str] | None = None,
@@ -102,6 +112,12 @@ class ToolCommand(click.Command):
                 70,
             )
         leave(result if isinstance(result, int) else 0)
+
+
+def _wants_text(parameter: click.Parameter) -> bool:
+    """Whether a parameter takes a text, and an empty one is not what it is set to where it is left out."""
+    text = isinstance(parameter.type, click.types.StringParamType | click.Path)
+    return text and not (parameter.default == "" and getattr(parameter, "show_default", None))
 
 
 def _refusal(error: OSError | MemoryError) -> str:
@@ -237,16 +253,34 @@ def usage_errors() -> Generator[None]:
         raise click.BadParameter("; ".join(each.message for each in error.diagnostics)) from None
 
 
-def precision_option(function: Command) -> Command:
-    """`--precision`, for commands that rewrite an f32 training step."""
-    return click.option(
+def rewriting_options(function: Command) -> Command:
+    """`--precision` and `--load-rules`, for commands that rewrite a program."""
+    rules = click.option(
+        "--load-rules",
+        metavar="FILE.py",
+        multiple=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_load_rules,
+        help="A Python file, or a module's name, with scale rules of your own (docs/extending.md). Rules of installed "
+        "plugins are loaded without it.",
+    )
+    precision = click.option(
         "--precision",
         metavar="PRESET",
         shell_complete=_presets,
         callback=_known_precision,
         help=f"Precision of an f32 training step: {', '.join(PRESETS)}; and what is to be different, such as "
         "'fp8 moments=f16 target=h100'.",
-    )(function)
+    )
+    return precision(rules(function))
+
+
+def _load_rules(context: click.Context, _parameter: click.Parameter, sources: Sequence[str]) -> None:
+    from scalify_hlo.rules.registry import load_rules
+
+    for source in sources if not context.resilient_parsing else ():
+        load_rules(source)
 
 
 def with_weight_names(precision: str | None, patterns: Sequence[str]) -> str | None:

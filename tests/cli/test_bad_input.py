@@ -315,6 +315,29 @@ def test_a_damaged_module_inside_an_exported(exported: bytes):
         assert "internal error" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["-o", ""], "'-o': it is empty, and FILE is wanted"),
+        (["--target="], "'--target': it is empty, and VALUE is wanted"),
+        (["--pin-scales="], "'--pin-scales': it is empty, and FILE is wanted"),
+        (["--precision=fp16", "--weights=a*", "--weights="], "'--weights': it is empty, and PATTERN is wanted"),
+        (["--args="], "'--args': it is empty, and VALUE is wanted"),
+        (["--pass-pipeline="], "'--pass-pipeline': it is empty, and PIPELINE is wanted"),
+        (["--load-rules="], "'--load-rules': it is empty, and FILE.py is wanted"),
+    ],
+)
+def test_an_empty_text_is_no_name(opt: Run, arguments: list[str], wanted: str):
+    """Of a variable that is not set in a script: most were taken for an option that is left out, or for the folder."""
+    result = opt(*arguments, stdin=PROGRAM)
+    assert result.status == 2 and result.output == b""
+    assert wanted in result.stderr
+
+
+def test_an_empty_text_is_what_some_options_are_set_to(opt: Run):
+    assert opt("--scale-dims=", stdin=PROGRAM).status == 0
+
+
 @pytest.mark.parametrize("flags", [(), ("--allow-unregistered-dialect",)])
 def test_quantised_types_need_a_dialect_that_jaxlib_has_not(opt: Run, flags: tuple[str, ...]):
     """MLIR's own words advise an option with which the next error follows."""

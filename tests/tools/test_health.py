@@ -46,6 +46,11 @@ def test_shares_are_read_without_an_exponent(fraction: float, text: str) -> None
     assert f" {text} " in table([zeros]).splitlines()[1]
 
 
+def test_an_empty_pattern_is_none() -> None:
+    done = CliRunner().invoke(main, ["-", "--include="], input=PROGRAM)
+    assert done.exit_code == 2 and "'--include': it is empty, and LIST is wanted" in done.output
+
+
 def test_an_unknown_precision_is_one_line() -> None:
     done = CliRunner().invoke(main, ["-", "--precision=fp9"], input=PROGRAM)
     assert done.exit_code == 2 and "unknown precision 'fp9'" in done.output
