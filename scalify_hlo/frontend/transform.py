@@ -33,7 +33,7 @@ from scalify_hlo.frontend.static_leaves import Compilations, has_static, unwrapp
 from scalify_hlo.frontend.tied_variables import NNX, has_ties, packed, taking_tied, unpacked
 from scalify_hlo.frontend.traced import Traced, data_of, trace
 from scalify_hlo.frontend.tracing import is_tracing_scalified
-from scalify_hlo.frontend.updated_objects import ArgumentsUpdatedError, returning_objects, write_back
+from scalify_hlo.frontend.updated_objects import ArgumentsUpdatedError, returning_objects, take_cache, write_back
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, parse_precision
 from scalify_hlo.precision import PrecisionPolicy
@@ -134,10 +134,12 @@ class ScalifiedFunction(functools.partial[Any]):
 
         def call(*args: Any, **kwargs: Any) -> Any:
             nonlocal static_leaves, updates
-            if NNX in modules and has_ties((args, kwargs)):
-                results, objects = self._of_tied_objects(*packed(args), **packed(kwargs))
-                write_back((args, kwargs), objects)
-                return unpacked(results)
+            if NNX in modules:
+                take_cache()
+                if has_ties((args, kwargs)):
+                    results, objects = self._of_tied_objects(*packed(args), **packed(kwargs))
+                    write_back((args, kwargs), objects)
+                    return unpacked(results)
             function = default if active_config() is None else self.jitted
             try:
                 if not (static_leaves or updates):
