@@ -188,8 +188,18 @@ _ALL_REMARKS = "--all-remarks shows each place"
 
 def _tells_what_a_pass_did(diagnostic: Diagnostic) -> bool:
     """A remark about the whole module, which begins with the pass's name."""
+    return diagnostic.severity == "remark" and _is_of_pass(diagnostic)
+
+
+def _is_of_pass(diagnostic: Diagnostic) -> bool:
     name, colon, _ = diagnostic.message.partition(": ")
-    return diagnostic.severity == "remark" and bool(colon) and name.startswith("scalify-") and " " not in name
+    return bool(colon) and name.startswith("scalify-") and " " not in name
+
+
+def _is_of_program(diagnostic: Diagnostic) -> bool:
+    """Whether it is an error that a pass finds in the program as a whole, which has been read from a file."""
+    is_read = _source.name != "-"
+    return diagnostic.severity == "error" and not diagnostic.location and is_read and _is_of_pass(diagnostic)
 
 
 def _one_sentence(messages: Sequence[str]) -> str:
@@ -204,7 +214,7 @@ def _one_sentence(messages: Sequence[str]) -> str:
 def report(diagnostics: Sequence[Diagnostic]) -> None:
     """Print diagnostics to stderr, with the source lines of errors, warnings and notes."""
     for diagnostic in diagnostics:
-        if diagnostic.location.startswith("-:"):
+        if diagnostic.location.startswith("-:") or _is_of_program(diagnostic):
             diagnostic = located(diagnostic, _source.name)
         print(with_excerpts(diagnostic, _source), file=sys.stderr, flush=True)
 
