@@ -269,6 +269,8 @@ def _check_scale(name: str, scale: Any, given: str = "") -> None:
 
 def _check_scales_of_one(name: str, by_pairs: ClosedJaxpr) -> None:
     """Raises ValueError where scales that a rule computes of scales alone are none when those are 1."""
+    if not all(isinstance(n, int) for aval in by_pairs.in_avals for n in aval.shape):
+        return  # they may be computed of symbolic sizes
     given = _scale_positions(by_pairs.in_avals)
     for position in _scale_positions(by_pairs.out_avals):
         wanted = [i == position for i in range(len(by_pairs.out_avals))]
