@@ -8,7 +8,7 @@ section 3.1: no-op outside the transform).
 from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.functions import call_signature
-from scalify_hlo.engine.selection import SATURATES
+from scalify_hlo.engine.selection import BY_POWER, SATURATES
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.rules.oprewrite import OpRewrite, UnsupportedError
 from scalify_hlo.rules.plain import unscaled
@@ -58,21 +58,29 @@ def set_scaling(r: OpRewrite) -> None:
     scale_input = r.inputs[index + 1]
     if scale_input is not None:
         value = unscaled(r.rewriter, scale_input)
+    own = r.op.attributes.get("composite_attributes")
     facts = r.rewriter.facts_of(r.operand(index + 1)) if scale_input is None else None
     if facts is not None and facts.splat is not None and facts.splat > 0 and not tensor_info(value.type).shape:
         from .multiplicative import power_of_two
 
         exponent = power_of_two(facts.splat)
-        scale = Scale(exponent) if exponent is not None else r.emit.as_scale(r.emit.convert(value, "f32"))
-    else:
+        scale = Scale(exponent) if exponent is not None else _of_any_number(r, value)
+    elif own is not None and BY_POWER in own:
         scale = r.emit.as_scale(r.emit.convert(value, "f32"))
+    else:
+        scale = _of_any_number(r, value)
     data = r.bring(x, scale)
-    own = r.op.attributes.get("composite_attributes")
     if own is not None and SATURATES in own and tensor_info(data.type).element == "f16":
         least, most = (r.emit.splat(data, number) for number in (-LARGEST_F16, LARGEST_F16))
         data = r.emit.op("clamp", data.type, least, data, most)
     r.result(scale, UNIT, data=data, indifferent=x.indifferent)
     r.erase()
+
+
+def _of_any_number(r: OpRewrite, value: ir.Value) -> Scale:
+    """A scale that the program computes, which need be no power of two."""
+    r.rewriter.functions.any_number = True
+    return r.emit.as_scale(r.emit.convert(value, "f32"))
 
 
 # (data, scale) of a scaled value, (X, 1) of a plain one
@@ -184,4 +192,4 @@ def _symbolic(r: OpRewrite, returned: ir.Value, block: ir.Block, scale_of: dict[
         exponent = power_of_two(facts.splat)
         if exponent is not None:
             return Scale(exponent)
-    return r.emit.as_scale(value)
+    return _of_any_number(r, value)

@@ -23,6 +23,7 @@ __all__ = [
     "context_exists",
     "exported_module",
     "func",
+    "gives_no_places",
     "gpu_compile_only_devices",
     "ir",
     "make_context",
@@ -30,6 +31,7 @@ __all__ = [
     "register_inliner",
     "sharding_from_hlo",
     "stablehlo",
+    "without_references",
     "xla_client",
 ]
 
@@ -132,3 +134,20 @@ def is_per_device() -> bool:
     from jax._src import core
 
     return bool(cast(Any, core).get_axis_env().axis_sizes)
+
+
+def gives_no_places(folder: str) -> None:
+    """Let the places of operations that JAX records be of the code that calls what is in a folder."""
+    from jax._src import source_info_util
+
+    source_info_util.register_exclusion(os.path.join(folder, ""))
+
+
+def without_references(jaxpr: Any) -> Any:
+    """A closed jaxpr without the references that are made in it: each read is of the value last written."""
+    from jax._src import core
+    from jax._src.state.discharge import discharge_state
+
+    if cast(Any, core).internal_mutable_array_effect not in jaxpr.effects:
+        return jaxpr
+    return discharge_state(jaxpr)

@@ -87,6 +87,7 @@ def scalify_exported(
     options: of the rewriting; `args` is decided by `scaled`.
     precision: what an f32 training step is to be computed and stored in: a preset ("fp8"), a preset with changes
         ("fp8 moments=f16") or a `PrecisionPolicy`. State then has the types of the policy in the result's signature.
+        "bf16" and "f32" need no scales: with `scaled="none"` plain arrays stay what the function takes and returns.
     container: what a pair is in the trees: a ScaledArray, whose users import this package to load a serialised
         function, or a plain tuple (data, scale), for which `jax` alone is enough.
     scale_shapes: the shape of the scale of each input that becomes a pair, from its path and abstract value: () or
@@ -100,6 +101,11 @@ def scalify_exported(
     it has no derivative. A function whose module carries pairs already is returned as it is. Raises ScalifyError for
     a module that cannot be rewritten, and where more inputs of such a function, or a precision, are asked for.
     """
+    if not isinstance(exported, Exported):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"scalify_exported takes a jax.export.Exported, as jax.export.export(jax.jit(f))(*args) gives, not "
+            f"{type(exported).__name__}: scalify_hlo.scalify transforms functions, rewrite_module MLIR"
+        )
     before, after = passes_with_frozen_weights(precision)
     around = (before, (*after, *passes_for_devices(precision)))
     notes: list[Diagnostic] = [] if remarks is None else remarks

@@ -8,7 +8,7 @@ Two scales with the same factors differ by a power of two known at compile time.
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, Never
 
 from scalify_hlo import budget
 from scalify_hlo.bindings import ir
@@ -62,12 +62,14 @@ class Scale:
 
     def __mul__(self, other: "Scale") -> "Scale":
         if not isinstance(other, Scale):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"a scale times {other!r}: write scale.shifted(k) for 2^k times a scale")
+            raise TypeError(_mixed("a scale times {}", other, "scale.shifted(k) for 2^k times a scale"))
         if not other.factors:
             return self.shifted(other.exponent)
         return Scale(self.exponent + other.exponent, _merge(self.factors, other.factors, 1))
 
     def __truediv__(self, other: "Scale") -> "Scale":
+        if not isinstance(other, Scale):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(_mixed("a scale over {}", other, "scale.shifted(-k) for a scale over 2^k"))
         if not other.factors:
             return self.shifted(-other.exponent)
         return Scale(self.exponent - other.exponent, _merge(self.factors, other.factors, -1))
@@ -78,8 +80,32 @@ class Scale:
         if power == 1:
             return self
         if not isinstance(power, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"a scale to the power of {power}: powers are integers; of roots see scale.rooted(2)")
+            raise TypeError(
+                f"a scale to the power of {power}: powers are integers; scale.rooted(n) is a pair of scales "
+                "(root, rest) with root^n * rest = scale"
+            )
         return Scale(self.exponent * power, tuple((s, p * power) for s, p in self.factors))
+
+    def __rmul__(self, other: object) -> Never:
+        raise TypeError(_mixed("{} times a scale", other, "scale.shifted(k) for 2^k times a scale"))
+
+    def __rtruediv__(self, other: object) -> Never:
+        raise TypeError(_mixed("{} over a scale", other, "(scale**-1).shifted(k) for 2^k over a scale"))
+
+    def __add__(self, other: object) -> Never:
+        raise TypeError(
+            "scales cannot be added: x s + y t = m (x s/m + y t/m), where r.aligned([0, 1]) brings operands to their "
+            "largest scale m and returns it"
+        )
+
+    __radd__ = __sub__ = __rsub__ = __add__
+
+    def __lt__(self, other: object) -> Never:
+        raise TypeError(
+            "scales cannot be compared, most are known only when the program runs: r.maximum([s, t]) is the largest"
+        )
+
+    __gt__ = __le__ = __ge__ = __lt__
 
     def shifted(self, exponent: float) -> "Scale":
         """This scale times 2^exponent."""
@@ -199,6 +225,16 @@ class Scale:
         if self.exponent or not terms:
             terms.insert(0, f"2^{self.exponent:g}")
         return "*".join(terms)
+
+
+def _mixed(what: str, other: object, instead: str) -> str:
+    """What to write for a scale times or over what is no scale."""
+    if isinstance(other, (int, float)):
+        return f"{what.format(repr(other))}: write {instead}"
+    return (
+        f"{what.format(f'a {type(other).__name__}')}: a scale is no value of the program; r.bring(x, scale) are "
+        "the data of x at a scale, r.plain(i) is the value of operand i"
+    )
 
 
 ONE = Scale()

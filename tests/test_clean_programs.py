@@ -20,7 +20,6 @@ PRECISIONS = (None, "fp16", "fp8")
 # What is left, and why. Each is told by program and precision, so that a new one is not hidden behind it.
 KNOWN = {
     # A factor of the program itself, 0.5 or 1/4, beside one that a pass puts around what it rounds, after `scalify`.
-    ("composites.mlir", "fp8"): {"pair": 1},
     ("hf_llama_bf16_fwd", "fp8"): {"pair": 2},
     # Not looked into: one operation.
     ("hf_gptneo_f16_lossscale_train", None): {"inverse": 1},

@@ -16,8 +16,8 @@ from .command_line import (
     CONTEXT_SETTINGS,
     ToolCommand,
     listing,
-    precision_option,
     read_program,
+    rewriting_options,
     version_text,
     with_weight_names,
 )
@@ -40,7 +40,7 @@ weights and caches in common.
 @click.option("--weights", multiple=True, metavar="FILE|PATTERN",
               help="Arrays that all batches share: .npz, .safetensors or an orbax checkpoint. Or, with a *, names of "
               "the arguments that are weights.")  # fmt: skip
-@precision_option
+@rewriting_options
 @click.option("--method", type=click.Choice(get_args(Method)), default="rms", show_default=True,
               help="What of a tensor its scale is chosen by.")  # fmt: skip
 @click.option("--channels", type=click.Choice(get_args(Channels)), default="auto", show_default=True,

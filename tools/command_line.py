@@ -40,6 +40,16 @@ class ToolCommand(click.Command):
             if named and isinstance(each.type, click.types.StringParamType):
                 each.type = click.Path(allow_dash=True)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            given, _, _ = self.make_parser(ctx).parse_args(list(args))
+            for each in self.params:
+                value = given.get(each.name or "")
+                if (value == "" or (isinstance(value, list) and "" in value)) and _wants_text(each):
+                    wanted = (each.metavar or each.human_readable_name).strip("[]")
+                    raise click.BadParameter(f"it is empty, and {wanted} is wanted", ctx, each)
+        return super().parse_args(ctx, args)
+
     def main(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         args: Sequence[str] | None = None,
@@ -102,6 +112,12 @@ class ToolCommand(click.Command):
                 70,
             )
         leave(result if isinstance(result, int) else 0)
+
+
+def _wants_text(parameter: click.Parameter) -> bool:
+    """Whether a parameter takes a text, and an empty one is not what it is set to where it is left out."""
+    text = isinstance(parameter.type, click.types.StringParamType | click.Path)
+    return text and not (parameter.default == "" and getattr(parameter, "show_default", None))
 
 
 def _refusal(error: OSError | MemoryError) -> str:
@@ -172,8 +188,18 @@ _ALL_REMARKS = "--all-remarks shows each place"
 
 def _tells_what_a_pass_did(diagnostic: Diagnostic) -> bool:
     """A remark about the whole module, which begins with the pass's name."""
+    return diagnostic.severity == "remark" and _is_of_pass(diagnostic)
+
+
+def _is_of_pass(diagnostic: Diagnostic) -> bool:
     name, colon, _ = diagnostic.message.partition(": ")
-    return diagnostic.severity == "remark" and bool(colon) and name.startswith("scalify-") and " " not in name
+    return bool(colon) and name.startswith("scalify-") and " " not in name
+
+
+def _is_of_program(diagnostic: Diagnostic) -> bool:
+    """Whether it is an error that a pass finds in the program as a whole, which has been read from a file."""
+    is_read = _source.name != "-"
+    return diagnostic.severity == "error" and not diagnostic.location and is_read and _is_of_pass(diagnostic)
 
 
 def _one_sentence(messages: Sequence[str]) -> str:
@@ -188,7 +214,7 @@ def _one_sentence(messages: Sequence[str]) -> str:
 def report(diagnostics: Sequence[Diagnostic]) -> None:
     """Print diagnostics to stderr, with the source lines of errors, warnings and notes."""
     for diagnostic in diagnostics:
-        if diagnostic.location.startswith("-:"):
+        if diagnostic.location.startswith("-:") or _is_of_program(diagnostic):
             diagnostic = located(diagnostic, _source.name)
         print(with_excerpts(diagnostic, _source), file=sys.stderr, flush=True)
 
@@ -237,16 +263,34 @@ def usage_errors() -> Generator[None]:
         raise click.BadParameter("; ".join(each.message for each in error.diagnostics)) from None
 
 
-def precision_option(function: Command) -> Command:
-    """`--precision`, for commands that rewrite an f32 training step."""
-    return click.option(
+def rewriting_options(function: Command) -> Command:
+    """`--precision` and `--load-rules`, for commands that rewrite a program."""
+    rules = click.option(
+        "--load-rules",
+        metavar="FILE.py",
+        multiple=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_load_rules,
+        help="A Python file, or a module's name, with scale rules of your own (docs/extending.md). Rules of installed "
+        "plugins are loaded without it.",
+    )
+    precision = click.option(
         "--precision",
         metavar="PRESET",
         shell_complete=_presets,
         callback=_known_precision,
         help=f"Precision of an f32 training step: {', '.join(PRESETS)}; and what is to be different, such as "
         "'fp8 moments=f16 target=h100'.",
-    )(function)
+    )
+    return precision(rules(function))
+
+
+def _load_rules(context: click.Context, _parameter: click.Parameter, sources: Sequence[str]) -> None:
+    from scalify_hlo.rules.registry import load_rules
+
+    for source in sources if not context.resilient_parsing else ():
+        load_rules(source)
 
 
 def with_weight_names(precision: str | None, patterns: Sequence[str]) -> str | None:

@@ -14,7 +14,15 @@ from scalify_hlo.bindings import make_context
 from scalify_hlo.io.files import write_output
 from scalify_hlo.io.serialization import parse
 
-from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
+from .command_line import (
+    CONTEXT_SETTINGS,
+    ToolCommand,
+    flags_of,
+    listing,
+    read_program,
+    rewriting_options,
+    version_text,
+)
 from .progress import Stages
 
 EPILOG = """
@@ -30,7 +38,7 @@ Exit status: 0, or 1 when the program cannot be rewritten or compiled.
 @click.command("scalify-cost", cls=ToolCommand, epilog=EPILOG, context_settings=CONTEXT_SETTINGS)
 @click.argument("input_path", metavar="[INPUT]", default="-")
 @flags_of(CostOptions, "options")
-@precision_option
+@rewriting_options
 @click.option(
     "--rewritten", "rewritten_path", metavar="FILE", help="The rewritten program, instead of rewriting INPUT."
 )

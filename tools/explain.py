@@ -8,7 +8,15 @@ from scalify_hlo.io.serialization import parse
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.reports.explain import as_html, as_text, decisions_overlay, explained
 
-from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
+from .command_line import (
+    CONTEXT_SETTINGS,
+    ToolCommand,
+    flags_of,
+    listing,
+    read_program,
+    rewriting_options,
+    version_text,
+)
 from .overlays import check_overlay_path, write_overlay
 from .progress import Stages
 
@@ -22,7 +30,7 @@ from .progress import Stages
 @click.option("--overlay", "overlay_path", metavar="FILE.mlirbc",
               help="Write the rewritten program for Model Explorer, and what was decided as FILE.*.json.")  # fmt: skip
 @click.option("--allow-unregistered-dialect", is_flag=True, help="Accept operations of unregistered dialects.")
-@precision_option
+@rewriting_options
 @flags_of(ScalifyOptions, "options")
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the Python traceback of an internal error.")

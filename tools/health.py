@@ -18,7 +18,15 @@ from scalify_hlo.reports.health import TensorHealth, summary, table
 from scalify_hlo.reports.health_html import report_html
 from scalify_hlo.reports.overlay import overlay, shown_module
 
-from .command_line import CONTEXT_SETTINGS, ToolCommand, flags_of, listing, precision_option, read_program, version_text
+from .command_line import (
+    CONTEXT_SETTINGS,
+    ToolCommand,
+    flags_of,
+    listing,
+    read_program,
+    rewriting_options,
+    version_text,
+)
 from .inputs import load_inputs
 from .overlays import check_overlay_path, write_overlay
 from .progress import Stages
@@ -35,7 +43,7 @@ that they add to the error of rounding; far: of a narrow type, and further from 
 @click.argument("input_path", metavar="[INPUT]", default="-")
 @flags_of(Instrument, "options")
 @click.option("--rewrite", is_flag=True, help="Rewrite INPUT first, and draw it as it was in grey.")
-@precision_option
+@rewriting_options
 @click.option("--before", metavar="FILE", help="Another form of the program, drawn in grey in the HTML report.")
 @click.option("--html", "html_path", metavar="FILE", help="Write a page with a histogram of exponents per tensor.")
 @click.option(

@@ -17,7 +17,7 @@ from scalify_hlo.passes.precision_pipeline import parse_precision, precision_pip
 from scalify_hlo.precision import PrecisionPolicy
 from scalify_hlo.rewrite import rewrite_module
 
-from .command_line import ToolCommand, flags_of, listing, precision_option, read_program, report, version_text
+from .command_line import ToolCommand, flags_of, listing, read_program, report, rewriting_options, version_text
 from .inputs import load_inputs
 from .progress import Stages
 
@@ -55,7 +55,7 @@ Exit status: 0 all results pass, 1 some do not, 2 nothing could be compared.
 @click.option("--inputs", metavar="FILE.npz", help="Inputs by argument name or index, instead of drawn ones.")
 @flags_of(CheckOptions, "options")
 @flags_of(ScalifyOptions, "scalify_options")
-@precision_option
+@rewriting_options
 @listing("--version", version_text, "Print the versions of this package, jax, jaxlib and StableHLO.")
 def main(
     module: str,

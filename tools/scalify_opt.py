@@ -20,9 +20,9 @@ from .command_line import (
     ToolCommand,
     flags_of,
     listing,
-    precision_option,
     read_program,
     report,
+    rewriting_options,
     summarised,
     usage_errors,
     version_text,
@@ -67,7 +67,7 @@ def _pipeline_text(flag: str) -> str:
 @click.option("-o", "output_path", metavar="FILE", default=STANDARD_STREAM, help="Output file; - (default) is stdout.")
 @flags_of(OptSettings, "settings")
 @flags_of(ScalifyOptions, "options")
-@precision_option
+@rewriting_options
 @click.option(
     "--pin-scales", metavar="FILE", default="", help="Build the scales that scalify-calibrate wrote into the module."
 )

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import carries
+from scalify_hlo.module.identity import is_scale_marker
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
@@ -58,9 +59,13 @@ class Memory:
         # What a value is computed from in one kernel: tensors in memory, at most _SEVERAL.
         self._sources: dict[ir.Value, frozenset[ir.Value]] = {}
         self._written: set[ir.Value] = set()
+        self._opaque: set[ir.Value] = set()  # results of custom calls and composites in the block that is noted
 
     def is_written(self, value: ir.Value) -> bool:
-        """Whether a value that operations on elements compute is read from memory by others of them, or summed."""
+        """Whether a value that operations on elements compute is read from memory by others of them, or summed.
+
+        One that a custom call or a composite computes: whether it is read again after the kernels that come next.
+        """
         return self._inlined(value) in self._written
 
     def note(self, block: ir.Block) -> None:
@@ -101,6 +106,20 @@ class Memory:
                     self._written.add(result)
                 is_source = not step.on_elements or result in self._written
                 self._sources[result] = frozenset({result}) if is_source else sources
+        if self._opaque:
+            self._note_opaque(steps, levels, reread)
+
+    def _note_opaque(self, steps: list[_Step], levels: dict[ir.Value, int], reread: dict[ir.Value, int]) -> None:
+        """Of results of custom calls and composites, note those that are read again later."""
+        for step in steps:
+            read = self._opaque.intersection(step.operands)
+            level = 0
+            for operand in step.operands if read else ():
+                level = max(level, levels.get(operand, 0))
+            for value in read:
+                if max(level, reread.get(value, 0)) > levels.get(value, 0):
+                    self._written.add(value)
+        self._opaque.clear()
 
     def _steps(self, block: ir.Block) -> Iterator[_Step]:
         """The operations of a block, those of a function in the place of its call."""
@@ -114,11 +133,15 @@ class Memory:
                 self._same |= zip(body.arguments, operands, strict=False)
                 yield from self._steps(body)
                 self._same |= zip(results, terminator(body).operands, strict=False)
+                if name == "stablehlo.composite" and not is_scale_marker(op):
+                    self._opaque.update(map(self._inlined, results))
                 continue
             on_elements, constant = name in _ON_ELEMENTS or (name == _CUSTOM and carries(op)), name in _CONSTANTS
             large = self._large(name, operands, results) if on_elements else set[ir.Value]()
             if constant or (on_elements and not large):
                 self._spread.update(results)
+            if name == _CUSTOM and not on_elements:
+                self._opaque.update(results)
             goes_on = constant or on_elements or name in _ENDS or (name == _SUM and _is_of_rows(op))
             yield _Step(name, operands, results, on_elements, large, again=not goes_on)
 

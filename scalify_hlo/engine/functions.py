@@ -61,6 +61,7 @@ class FunctionTable:
         )
         # Arguments of functions and results of calls that are known to be the same on every device.
         self.everywhere: set[ir.Value] = set()
+        self.any_number = options.rounding == "none"
 
     def new_channel(self) -> ir.Attribute:
         """A channel that no other operation has: without partitioning XLA takes all that have one for the same."""

@@ -27,6 +27,8 @@ STORED = "scalify.stored"
 STORABLE = ("f32", "f16", "bf16")
 # Of a marker `set_scaling` (unit): data beyond f16 become its largest number, for the scale fits most of them only.
 SATURATES = "scalify.saturates"
+# ... whose scale is a power of two times the one that the value had.
+BY_POWER = "scalify.by_power_of_two"
 # Of an argument that stands for a constant, from scalify-lift-weights to scalify-embed-weights: its value.
 LIFTED = "scalify.value"
 # Of a matrix that is handed over as its transpose.

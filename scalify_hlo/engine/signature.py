@@ -26,6 +26,7 @@ from scalify_hlo.module.function_types import is_private, replace_terminator, re
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, collective_attributes
 from scalify_hlo.options import ScalifyOptions
+from scalify_hlo.rules.shapes import at_power_of_two, to_rank_0, uniform_along
 from scalify_hlo.rules.values import ScaledValue
 from scalify_hlo.scale import ONE, SMALLEST, Scale
 from scalify_hlo.size.state import ALIASING, NEXT, PLACE
@@ -222,6 +223,8 @@ def add_scale_results(rewriter: Rewriter, terminator: ir.Operation, options: Sca
             operands.append(plain_value(rewriter, scaled) if scaled else value)
             new_attributes.append(attribute)
             continue
+        if scaled is not None and element == "f8E8M0FNU" and rewriter.functions.any_number:
+            scaled = at_power_of_two(rewriter, scaled)
         data, scale = pair(rewriter, scaled, value, unasked if shape is None else shape)
         sharding = sharding_of(value)
         if sharding is not None and data != value:
@@ -269,8 +272,6 @@ def pair(
         return value, emit.broadcast_to(emit.scale_value(ONE), shape or ())
     own = scaled.scale.shape
     if shape is not None and own:
-        from scalify_hlo.rules.shapes import to_rank_0, uniform_along
-
         narrowed = [d for d, n in enumerate(shape) if n == 1]
         scaled = uniform_along(rewriter, scaled, narrowed) if shape else to_rank_0(rewriter, scaled)
     # Positive: what is returned may be an argument of the next call, and arguments' scales divide.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from scalify_hlo.frontend.integrations import tell_loaded_libraries
-from scalify_hlo.frontend.powers_of_two import clip_scale, pow2_round
+from scalify_hlo.frontend.powers_of_two import MAX_EXPONENT, clip_scale, pow2_round
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, check_scale_shape, is_scaled
 from scalify_hlo.frontend.splitting import divide_exactly, is_float_array, is_float_type, split
 from scalify_hlo.frontend.statistics import Statistic
@@ -40,7 +40,9 @@ def as_scaled_array(
     Raises ValueError for a scale that is not positive and finite or does not broadcast to a leaf.
     """
     tell_loaded_libraries()
-    if isinstance(scale, (int, float, np.generic, np.ndarray)):
+    if isinstance(scale, int):
+        scale = float(min(scale, 2**MAX_EXPONENT))  # as of floats, the largest there is
+    if isinstance(scale, (float, np.generic, np.ndarray)):
         if not np.all((np.asarray(scale) > 0) & np.isfinite(scale)):
             raise ValueError(f"as_scaled_array: a scale is a positive finite number, not {scale}")
         scale = clip_scale(pow2_round(np.asarray(scale, SCALE_DTYPE)))

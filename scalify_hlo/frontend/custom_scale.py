@@ -19,6 +19,8 @@ import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jax.interpreters.partial_eval import dce_jaxpr
 
 from scalify_hlo.frontend.composite import RULE, composite
 from scalify_hlo.frontend.dependence import is_float
@@ -92,7 +94,11 @@ class CustomScale:
         if any(map(is_scaled, leaves)):
             scaled = jax.tree.unflatten(tree, [_as_scaled(leaf) for leaf in leaves])
             results = self._rule(*scaled, **kwargs)
-            _check_scaled(self._name, jax.tree.leaves(results, is_leaf=is_scaled))
+            found = jax.tree.leaves(results, is_leaf=is_scaled)
+            _check_scaled(self._name, found)
+            for leaf in found:
+                if is_scaled(leaf):
+                    _check_scale(self._name, leaf.scale)
             return results
         flat, out_tree = self._flat_function(tree, kwargs), []
         arrays = [jnp.asarray(leaf) for leaf in leaves]
@@ -159,7 +165,9 @@ def _flat_function(fun: Any, rule: Any, name: str, tree: Any, kwargs: dict[str, 
         _check_closed(f"the function of custom_scale '{name}'", jaxpr)
         out_tree.append(jax.tree.structure(shapes))
         if any(isinstance(array, jax.core.Tracer) for array in arrays):
-            _check_closed(f"the scale rule of '{name}'", jax.make_jaxpr(by_rule)(*_pairs(arrays)))
+            by_pairs = jax.make_jaxpr(by_rule)(*_pairs(arrays))
+            _check_closed(f"the scale rule of '{name}'", by_pairs)
+            _check_scales_of_one(name, by_pairs)
         return call(*arrays)
 
     return flat
@@ -239,8 +247,43 @@ def _flat_results(name: str, results: Any, expected: Any) -> list[Any]:
     return flat
 
 
-def _check_scale(name: str, scale: Any) -> None:
-    """Raises ValueError for a scale that is a number and can be none."""
-    known = isinstance(scale, (int, float, np.generic, np.ndarray))
-    if known and not np.all((np.asarray(scale) > 0) & np.isfinite(scale)):
-        raise ValueError(f"the scale rule of '{name}' returns the scale {scale}: scales are positive and finite")
+def _check_scale(name: str, scale: Any, given: str = "") -> None:
+    """Raises TypeError for a scale of a type with less range than f32, ValueError for one that is known and none.
+
+    given: of what it is the scale, if that is not what the rule was called with.
+    """
+    dtype = getattr(scale, "dtype", SCALE_DTYPE)
+    if jnp.issubdtype(dtype, jnp.floating) and jnp.finfo(dtype).maxexp < jnp.finfo(SCALE_DTYPE).maxexp:
+        raise TypeError(
+            f"the scale rule of '{name}' returns a scale in {dtype}, whose range is too small: keep it in f32"
+        )
+    if isinstance(scale, jax.core.Tracer) or not isinstance(scale, (int, float, np.generic, np.ndarray, jax.Array)):
+        return
+    value = np.asarray(scale, SCALE_DTYPE)
+    if not np.all((value > 0) & np.isfinite(value)):
+        raise ValueError(
+            f"the scale rule of '{name}' returns the scale {value}{given}: scales are positive and finite, "
+            "signs are in the data"
+        )
+
+
+def _check_scales_of_one(name: str, by_pairs: ClosedJaxpr) -> None:
+    """Raises ValueError where scales that a rule computes of scales alone are none when those are 1."""
+    if not all(isinstance(n, int) for aval in by_pairs.in_avals for n in aval.shape):
+        return  # they may be computed of symbolic sizes
+    given = _scale_positions(by_pairs.in_avals)
+    for position in _scale_positions(by_pairs.out_avals):
+        wanted = [i == position for i in range(len(by_pairs.out_avals))]
+        jaxpr, used = dce_jaxpr(by_pairs.jaxpr, wanted)
+        read = {i for i, is_read in enumerate(used) if is_read}
+        if jaxpr.effects or jaxpr.constvars or not read <= given:
+            continue
+        with jax.ensure_compile_time_eval():
+            (scale,) = jaxpr_as_fun(ClosedJaxpr(jaxpr, []))(*(np.ones((), SCALE_DTYPE) for _ in read))
+        _check_scale(name, scale, " for operands of scale 1" if read else "")
+
+
+def _scale_positions(avals: Iterable[Any]) -> set[int]:
+    """Where scales are in a list that has one behind each float."""
+    numbered = iter(enumerate(avals))
+    return {next(numbered)[0] for _, aval in numbered if is_float(aval)}

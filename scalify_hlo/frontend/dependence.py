@@ -21,6 +21,7 @@ from scalify_hlo.frontend.composite import composite_p
 
 _PLAIN = frozenset({"scalify.get_data_and_scale", "scalify.stop_scaling"})
 _SCALED = "scalify.set_scaling"
+_RULES = "scalify.custom_scale."
 # What a function within a function is, by the version of JAX.
 _INLINED_CALLS = ("jit", "pjit")
 
@@ -51,6 +52,15 @@ def sets_scaling(jaxpr: Any) -> bool:
     return any(
         (eqn.primitive is composite_p and eqn.params["name"] == _SCALED)
         or any(sets_scaling(inner) for inner in jaxprs_in_params(eqn.params))
+        for eqn in _open(jaxpr).eqns
+    )
+
+
+def chooses_scales(jaxpr: Any) -> bool:
+    """Whether a jaxpr says itself what scales are, by `set_scaling` or the rule of a `custom_scale`."""
+    return any(
+        (eqn.primitive is composite_p and eqn.params["name"].startswith((_SCALED, _RULES)))
+        or any(chooses_scales(inner) for inner in jaxprs_in_params(eqn.params))
         for eqn in _open(jaxpr).eqns
     )
 

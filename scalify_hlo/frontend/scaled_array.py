@@ -24,6 +24,7 @@ from scalify_hlo.types import is_scale_shape
 # The type of run-time scales. E8M0 (`jnp.float8_e8m0fnu`) is accepted at the boundaries, f16 never: its range is
 # too small for a scale.
 SCALE_DTYPE = np.dtype(np.float32)
+_LARGEST = float(np.finfo(SCALE_DTYPE).max)
 
 _new = object.__new__
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -189,8 +190,10 @@ def scaled_array(data: Any, scale: Any, dtype: Any = None, npapi: Any = None) ->
         data = data.astype(np.float32)
     if not jnp.issubdtype(data.dtype, jnp.floating):
         raise TypeError(f"scaled_array: the data must be floating point, not {data.dtype}")
-    if isinstance(scale, (int, float)) and not 0 < scale < float("inf"):
-        raise ValueError(f"scaled_array: a scale is a positive finite number, not {scale}")
+    if isinstance(scale, (int, float)):
+        if not 0 < scale <= _LARGEST or np.float32(scale) == 0:
+            raise ValueError(f"scaled_array: a scale is a positive finite number of f32, not {scale}")
+        scale = float(scale)
     scale = xp.asarray(scale)
     if scale.dtype != jnp.float8_e8m0fnu:
         scale = scale.astype(SCALE_DTYPE)

@@ -41,6 +41,15 @@ def divide_exactly(value: Any, scale: Any) -> Any:
     return (value.astype(wide) / scale.astype(wide)).astype(value.dtype)
 
 
+# s x = p (s/p x), p the power of two above s
+@jax.jit
+def at_power_of_two(data: Any, scale: Any) -> tuple[Any, Any]:
+    """Data and scale of the same value at a power of two: no smaller, so that no data leave their range."""
+    power = clip_scale(pow2_round(scale, Pow2RoundMode.UP))
+    wide = np.float64 if data.dtype == np.float64 else np.float32
+    return (data.astype(wide) * (scale / power).astype(wide)).astype(data.dtype), power
+
+
 def split(value: Any, statistic: Statistic = "rms", scale_dtype: np.dtype[Any] = SCALE_DTYPE) -> ScaledArray:
     """An array of floats as a ScaledArray with the scale of its own elements, on the host or on the device it is on.
 

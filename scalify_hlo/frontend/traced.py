@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -19,14 +20,19 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jax.interpreters.partial_eval import dce_jaxpr
 
+from scalify_hlo.bindings import gives_no_places
 from scalify_hlo.frontend.dependence import forwarded_inputs, is_float
 from scalify_hlo.frontend.scaled_array import ScaledArray, check_scale_shape, is_scaled
 from scalify_hlo.frontend.state_pairs import state_pairs
+from scalify_hlo.frontend.stateful import made_pure
 from scalify_hlo.frontend.static_leaves import is_static, wrapped
 from scalify_hlo.frontend.stored_types import stored_types
 from scalify_hlo.frontend.tracing import tracing_scalified
 from scalify_hlo.frontend.updated_objects import check_unchanged
 from scalify_hlo.precision import PrecisionPolicy
+
+# Of `scalify(composite)` no line of the user's is on the stack but that of the call.
+gives_no_places(os.path.dirname(__file__))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +122,7 @@ def trace(fun: Callable[..., Any], args: Any, kwargs: Any, precision: PrecisionP
             raise
         # A function of narrow arguments, whose loops carry them or whose convolutions want equal types.
         jaxpr, shapes = jax.make_jaxpr(plain, return_shape=True)(*own)
-    jaxpr, closed_over = _hoist_tracers(_without_dead(jaxpr))
+    jaxpr, closed_over = _hoist_tracers(_without_dead(made_pure(fun, jaxpr)))
     return Traced(leaves, tree, names, dynamic, closed_over, jaxpr, jax.tree.structure(shapes))
 
 

@@ -21,19 +21,19 @@ from scalify_hlo.errors import ScalifyError
 from scalify_hlo.frontend.call import call_scalified
 from scalify_hlo.frontend.config import active_config
 from scalify_hlo.frontend.conversion import as_scaled_array
-from scalify_hlo.frontend.dependence import is_float, scaled_results, sets_scaling
+from scalify_hlo.frontend.dependence import chooses_scales, is_float, scaled_results, sets_scaling
 from scalify_hlo.frontend.rewriting import Interface, shapes_of_scales
 from scalify_hlo.frontend.scale_shapes import announced
 from scalify_hlo.frontend.scaled_array import SCALE_DTYPE, ScaledArray, is_scaled
 from scalify_hlo.frontend.shardings import ShardedFunction
 from scalify_hlo.frontend.shared import shared
-from scalify_hlo.frontend.splitting import is_float_array
+from scalify_hlo.frontend.splitting import at_power_of_two, is_float_array
 from scalify_hlo.frontend.state_pairs import as_it_was
 from scalify_hlo.frontend.static_leaves import Compilations, has_static, unwrapped, wrapped
 from scalify_hlo.frontend.tied_variables import NNX, has_ties, packed, taking_tied, unpacked
 from scalify_hlo.frontend.traced import Traced, data_of, trace
 from scalify_hlo.frontend.tracing import is_tracing_scalified
-from scalify_hlo.frontend.updated_objects import ArgumentsUpdatedError, returning_objects, write_back
+from scalify_hlo.frontend.updated_objects import ArgumentsUpdatedError, returning_objects, take_cache, write_back
 from scalify_hlo.options import ScalifyOptions
 from scalify_hlo.passes.precision_pipeline import Precision, parse_precision
 from scalify_hlo.precision import PrecisionPolicy
@@ -134,10 +134,12 @@ class ScalifiedFunction(functools.partial[Any]):
 
         def call(*args: Any, **kwargs: Any) -> Any:
             nonlocal static_leaves, updates
-            if NNX in modules and has_ties((args, kwargs)):
-                results, objects = self._of_tied_objects(*packed(args), **packed(kwargs))
-                write_back((args, kwargs), objects)
-                return unpacked(results)
+            if NNX in modules:
+                take_cache()
+                if has_ties((args, kwargs)):
+                    results, objects = self._of_tied_objects(*packed(args), **packed(kwargs))
+                    write_back((args, kwargs), objects)
+                    return unpacked(results)
             function = default if active_config() is None else self.jitted
             try:
                 if not (static_leaves or updates):
@@ -328,10 +330,15 @@ def _apply(
     interface = announced(jaxpr, call.operands, interface, options)
     flat = iter(call_scalified(jaxpr, call.operands, interface, options))
     scale_dtype = _common_scale_dtype([traced.leaves[i] for i in traced.dynamic])
-    results = [
-        ScaledArray(next(flat), next(flat).astype(scale_dtype)) if is_pair else next(flat)
-        for is_pair in interface.results
-    ]
+    any_number = scale_dtype != SCALE_DTYPE and (options.rounding == "none" or chooses_scales(jaxpr))
+    results: list[Any] = []
+    for is_pair in interface.results:
+        data = next(flat)
+        if not is_pair:
+            results.append(data)
+            continue
+        data, scale = at_power_of_two(data, next(flat)) if any_number else (data, next(flat))
+        results.append(ScaledArray(data, scale.astype(scale_dtype)))
     for result in given_plain:
         results[result] = results[result].to_array(jaxpr.out_avals[result].dtype)
     for result, argument in traced.state.items():

@@ -64,3 +64,10 @@ def write_back(arguments: Any, updated: list[Any]) -> None:
         seen |= own
     for each, new in zip(objects, updated, strict=True):
         nnx.update(each, new.state() if isinstance(new, Tied) else nnx.state(new))
+
+
+def take_cache() -> None:
+    """Take what `nnx.cached_partial` remembers of its objects, which it insists on; they are trees here."""
+    nnx: Any = sys.modules[NNX]
+    with nnx.update_context("scalify"):
+        pass

@@ -16,12 +16,31 @@ _LOCATION = re.compile(r"(?P<position>.*:\d+:\d+)?(?: ?\[(?P<name>.*)\])?", re.D
 _REPETITION = "see current operation"
 
 
+# A type of a dialect that is not there, with MLIR's advice, which is of options of a tool of its own.
+_UNREGISTERED = re.compile(r'`!"?(\w+).*` type created with unregistered dialect\. .*', re.DOTALL)
+# Whatever is said of such a type is for want of its dialect.
+_QUANTISED = re.compile(r'!"?quant\b')
+
+
+def _in_own_words(message: str) -> str:
+    """What MLIR says, with advice that can be followed here."""
+    if _QUANTISED.search(message):
+        return (
+            "a type of the dialect quant, without which jaxlib is built: nothing that JAX has reads it. Write the "
+            "integers, and (x - zero point) * scale for what they stand for"
+        )
+    match = _UNREGISTERED.fullmatch(message)
+    if match is None:
+        return message
+    return f"a type of the dialect {match[1]}, which is not registered; --allow-unregistered-dialect accepts it"
+
+
 def from_mlir(diagnostic: Any) -> Diagnostic:
     """An `ir.Diagnostic` (alive during its handler only) or `ir.DiagnosticInfo`, with its notes."""
     # The bindings give a location of the base class here; its attribute knows what it is.
     location = ir.Location.from_attr(diagnostic.location.attr, diagnostic.location.context)
     return Diagnostic(
-        message=diagnostic.message.strip(),
+        message=_in_own_words(diagnostic.message.strip()),
         location=describe_location(location),
         severity=diagnostic.severity.name.lower(),
         notes=tuple(from_mlir(note) for note in diagnostic.notes if not note.message.startswith(_REPETITION)),

@@ -41,7 +41,7 @@ from scalify_hlo.module.manual import MANUAL, groups_around, is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
-from scalify_hlo.passes.markers import data_and_scale, magnitude, marker, power_of_two
+from scalify_hlo.passes.markers import at_scale, data_and_scale, magnitude, power_of_two
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.samples import sample_of_rows
 from scalify_hlo.precision import check_places
@@ -431,7 +431,7 @@ def _rescale(
             factor = emit.splat(scalar, known)
         rescaled = factor if repeated and known is not None else emit.op("multiply", scalar, scale, factor)
         own = attributes | ({SATURATES: ir.UnitAttr.get()} if saturates else {})
-        (result,) = marker(module, "scalify.set_scaling", [value, rescaled], [value.type], **own)
+        result = at_scale(module, value, rescaled, **own)
     for reader, i in readers:
         reader.operands[i] = result
     return rescaled if repeated else factor

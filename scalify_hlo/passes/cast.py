@@ -158,7 +158,7 @@ class Cast(Pass):
             region.weights = set()  # of a filter, or values of states: no model that is served
         arguments = main.regions[0].blocks[0].arguments
         for option, patterns, mine, other in (
-            ("parameter-names", self.parameter_names, region.parameters, region.moments),
+            ("parameter-names (or --weights)", self.parameter_names, region.parameters, region.moments),
             ("moment-names", self.moment_names, region.moments, region.parameters),
         ):
             for pattern in patterns:
@@ -167,7 +167,7 @@ class Cast(Pass):
                 if not floats:
                     what = "no float argument" if found else "no argument"
                     raise ScalifyError(
-                        f"{self.name}: {option} '{pattern}' matches {what}; names are {', '.join(names[:6])}..."
+                        f"{self.name}: '{pattern}' of {option} matches {what}; names are {', '.join(names[:6])}..."
                     )
                 mine |= floats
                 other -= floats

@@ -3,6 +3,7 @@
 import re
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.engine.selection import BY_POWER
 from scalify_hlo.module.fresh_names import fresh_name
 from scalify_hlo.module.manual import collective_attributes, group_count
 from scalify_hlo.passes import emission as emit
@@ -85,6 +86,12 @@ def marker(
 def data_and_scale(module: ir.Module, value: ir.Value) -> list[ir.Value]:
     """The data and the scale, one f32 number, that a value will have."""
     return marker(module, "scalify.get_data_and_scale", [value], [value.type, emit.tensor_type((), "f32")])
+
+
+def at_scale(module: ir.Module, value: ir.Value, scale: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+    """A value at another scale, a power of two times the one that it has."""
+    own = {BY_POWER: ir.UnitAttr.get(), **attributes}
+    return marker(module, "scalify.set_scaling", [value, scale], [value.type], **own)[0]
 
 
 def _decomposition(module: ir.Module, name: str, arguments: list[ir.Type], results: list[ir.Type]) -> str:

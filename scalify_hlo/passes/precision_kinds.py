@@ -38,6 +38,8 @@ SHRINKING = names(Trait.SHRINKS)
 PRODUCTS = names(Trait.CONTRACTS)
 # Operations with a reduction body: sums where the body adds or multiplies.
 REDUCTIONS = names(Trait.REDUCES) & names(Trait.BODY)
+# Of these it is not known what they compute.
+OPAQUE = _names("custom_call composite")
 BRANCHES = ("stablehlo.case", "stablehlo.if")
 
 

@@ -297,7 +297,9 @@ class OperationRetyper:
             if tensor_info(result.type).element == WIDE:
                 narrow = from_model and tensor_info(result.type).rank > 0 and not (wide or self._is_kept(op))
                 natural = self.policy.compute if narrow else WIDE
-                whole = natural != WIDE and self.exact.read_whole(result)
+                # A custom call has no type of its own: as of operations on elements, what memory keeps is rounded.
+                opaque = op.name in kinds.OPAQUE and not self.memory.is_written(result)
+                whole = natural != WIDE and (opaque or self.exact.read_whole(result))
                 self.held[result] = Held(
                     result, natural, WIDE, from_model=from_model, magnitude=iota_size(op), transient=whole
                 )

@@ -32,7 +32,7 @@ from scalify_hlo.module.manual import is_partitioned
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.held_values import after
-from scalify_hlo.passes.markers import data_and_scale, magnitude, marker, power_of_two, usable_power
+from scalify_hlo.passes.markers import at_scale, data_and_scale, magnitude, power_of_two, usable_power
 from scalify_hlo.passes.precision_kinds import WHOLE
 from scalify_hlo.passes.private_functions import merge_equal, unshare
 from scalify_hlo.passes.samples import strided
@@ -170,7 +170,7 @@ def _rebase(module: ir.Module, parameters: Sequence[_Leaving], due: ir.Value | N
             factors = _factor(_sizes(samples, [sampled.table for _, sampled in group]), 0, due, number)
             for i, ((each, _), (_, scale)) in enumerate(zip(group, pairs, strict=True)):
                 rescaled = emit.op("multiply", scale.type, scale, element_of(factors, i))
-                rebased = _with_scale(module, each.value, rescaled)
+                rebased = at_scale(module, each.value, rescaled)
                 each.terminator.operands[each.position] = rebased
 
 
@@ -199,16 +199,10 @@ def _rebased(
             held = emit.op("maximum", scale.type, held, least)
         size = magnitude(_sample(emit.convert(data, "f32"), cut=is_partitioned(module)), "l2")
         if held is None:
-            return _with_scale(
-                module, value, emit.op("multiply", scale.type, scale, _factor(size, target, due, number))
-            )
+            return at_scale(module, value, emit.op("multiply", scale.type, scale, _factor(size, target, due, number)))
         usable, power = usable_power(size)
         moved = emit.op("multiply", scale.type, scale, _where_far(power, target, due, number))
-        return _with_scale(module, value, emit.op("select", scale.type, usable, moved, held))
-
-
-def _with_scale(module: ir.Module, value: ir.Value, scale: ir.Value) -> ir.Value:
-    return marker(module, "scalify.set_scaling", [value, scale], [value.type])[0]
+        return at_scale(module, value, emit.op("select", scale.type, usable, moved, held))
 
 
 def _factor(size: ir.Value, target: int, due: ir.Value | None, number: _Numbers) -> ir.Value:

@@ -113,7 +113,8 @@ def explained(
 ) -> tuple[Explanation, ir.Module]:
     """What `explain` tells, and the rewritten copy of the module, whose operations carry what was decided."""
     if any(is_rewritten(each.operation) for each in module.body.operations if each.operation.name == "func.func"):
-        raise ScalifyError("this program carries data * scale already, its decisions are gone: explain the original")
+        what = "this program carries data * scale already, its decisions are gone: explain the original"
+        raise ScalifyError(Diagnostic(what, describe_location(module.operation.location)))
     module = clone(module)
     pipeline = precision_pipeline(precision, dataclasses.replace(options, print_rules=True))
     products: list[ProductDecision] = []

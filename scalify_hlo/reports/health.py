@@ -171,4 +171,6 @@ def _power(exponent: float) -> str:
 
 
 def _percent(fraction: float) -> str:
-    return "0" if fraction == 0 else f"{100 * fraction:.2g}%"
+    """Two digits; a third of what is 100 otherwise, which is not all."""
+    percent = 100 * fraction
+    return "0" if fraction == 0 else f"{percent:.2g}%" if percent < 99.5 else f"{percent:.3g}%"

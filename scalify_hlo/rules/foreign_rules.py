@@ -2,11 +2,13 @@
 
 import difflib
 import functools
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable, Iterable, Sized
 from typing import TYPE_CHECKING, Any, cast
 
-from scalify_hlo.bindings import chlo, stablehlo
+from scalify_hlo.bindings import chlo, ir, stablehlo
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
+from scalify_hlo.scale import Scale
 from scalify_hlo.types import tensor_info
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ def check_callable(decorator: str, function: object) -> None:
     """Raises TypeError for a rule that is no function."""
     if not callable(function):
         raise TypeError(f"@{decorator} is for a function of an OpRewrite, not {function!r}")
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        kind = "a generator (it has a `yield`)" if inspect.isgeneratorfunction(function) else "a coroutine"
+        raise TypeError(f"@{decorator} is for a function of an OpRewrite, and {function.__qualname__} is {kind}, "
+                        "of which a call runs nothing")  # fmt: skip
 
 
 def check_operations(names: Iterable[str]) -> None:
@@ -83,7 +89,10 @@ def checked(function: RuleFunction, *, results: bool = True, shaped: bool = True
         except (ScalifyError, UnsupportedError, NeedsScaleError):
             raise
         except Exception as error:
-            raise ScalifyError(_fault(r, function, f"raised {type(error).__name__}: {error}")) from error
+            raised = f"raised {type(error).__name__}: {error}"
+            if isinstance(error, IndexError):
+                raised += f". It has {_count(r.op.operands, 'operand')} and {_count(r.op.results, 'result')}, from 0 on"
+            raise ScalifyError(_fault(r, function, raised)) from error
         if results and any(found is not None for found in r.inputs):
             _check_results(r, function)
             _check_operands(r, function, asked)
@@ -93,8 +102,9 @@ def checked(function: RuleFunction, *, results: bool = True, shaped: bool = True
 
 def _check_operands(r: "OpRewrite", function: RuleFunction, asked: set[int]) -> None:
     """Raises ScalifyError where nothing was asked of an operand with a scale: it would be lost."""
+    count = len(r.inputs)
     for i, found in enumerate(r.inputs):
-        if found is not None and i not in asked and not found.indifferent and not found.scale.is_one:
+        if found is not None and not asked & {i, i - count} and not found.indifferent and not found.scale.is_one:
             message = (
                 f"asks nothing of operand {i}, which has a scale: it would be lost. Take its data and scale, "
                 f"r.scaled({i}), or its value, r.plain({i})"
@@ -103,19 +113,56 @@ def _check_operands(r: "OpRewrite", function: RuleFunction, asked: set[int]) -> 
 
 
 def _check_results(r: "OpRewrite", function: RuleFunction) -> None:
-    """Raises ScalifyError where a float result that is used was not declared: its data would be taken for its value."""
+    """Raises ScalifyError where a result and what was declared of it do not fit.
+
+    A float result that is used and was not declared: its data would be taken for its value. An integer with a scale. A
+    scale that is no power of two though all that it can come of are.
+    """
+    exact = all(found is None or _is_power(found.scale) for found in r.inputs)
     for i, result in enumerate(r.op.results):
-        used = next(iter(result.uses), None) is not None
-        if used and tensor_info(result.type).carries_scale and r.rewriter.scaled.get(result) is None:
+        info, declared = tensor_info(result.type), r.rewriter.scaled.get(result)
+        if declared is None:
+            if info.carries_scale and next(iter(result.uses), None) is not None:
+                message = (
+                    f"declares no scale for float result {i}: end it with r.result(scale), with r.value_result(value) "
+                    "for an unscaled value, or with r.through_plain() to compute on values; family 'predicate' is for "
+                    "results that carry no scale"
+                )
+                raise ScalifyError(_fault(r, function, message))
+        elif not info.carries_scale:
             message = (
-                f"declares no scale for float result {i}: end it with r.result(scale), with r.value_result(value) "
-                "for an unscaled value, or with r.through_plain() to compute on values; family 'predicate' is for "
-                "results that carry no scale"
+                f"declares a scale for result {i}, of {info.element}, which carries none: leave out its r.result, and "
+                "give the operation values, r.set_operand(i, r.plain(i)), where the result depends on them"
             )
             raise ScalifyError(_fault(r, function, message))
+        elif exact and not _is_power(declared.scale) and r.rewriter.options.rounding != "none":
+            message = (
+                f"declares 2^{declared.scale.exponent:g} in the scale of result {i}: scales of powers of two stay "
+                "powers of two, scale.shifted(k) is for an integer k"
+            )
+            raise ScalifyError(_fault(r, function, message))
+
+
+def _is_power(scale: Scale) -> bool:
+    """Whether the number in a scale is a power of two."""
+    return float(scale.exponent).is_integer()
 
 
 def _fault(r: "OpRewrite", function: RuleFunction, what: str) -> Diagnostic:
     code = getattr(function, "__code__", None)
     source = f"{function.__module__}:{code.co_firstlineno}" if code else function.__module__
-    return Diagnostic(f"the scale rule of {r.name} ({source}) {what}", describe_location(r.op.location))
+    return Diagnostic(f"the scale rule of {_named(r)} ({source}) {what}", describe_location(r.op.location))
+
+
+def _named(r: "OpRewrite") -> str:
+    """An operation, and the target or composite that its rule is of."""
+    if r.name == "stablehlo.custom_call":
+        return f"custom call '{ir.StringAttr(r.op.attributes['call_target_name']).value}'"
+    marker = r.rewriter.functions.marker_name(r.op)
+    if marker is None and r.name == "stablehlo.composite":
+        marker = ir.StringAttr(r.op.attributes["name"]).value
+    return r.name if marker is None else f"composite '{marker}'"
+
+
+def _count(values: Sized, what: str) -> str:
+    return f"{len(values)} {what}{'' if len(values) == 1 else 's'}"

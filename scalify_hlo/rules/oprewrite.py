@@ -11,6 +11,7 @@ from scalify_hlo.emit.emitter import At, Emitter
 from scalify_hlo.emit.stamps import BLOCK, BY_LAW, FORM, REASON, RULE, SCALE, VALUE, Reason, Stamped
 from scalify_hlo.module.identity import identity
 from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.rules.given import check_value, no_scale
 from scalify_hlo.rules.plain import unscaled, unscaled_key, wide_element
 from scalify_hlo.rules.rewriting import Rewriting
 from scalify_hlo.rules.sizing import Operand, expected
@@ -90,6 +91,7 @@ class OpRewrite:
     def set_operand(self, index: int, value: ir.Value) -> None:
         """Replace operand `index`. What `scaled` and `plain` say of it stays as it was."""
         if self.asked is not None:
+            check_value(value)
             self.asked.add(index)
         if self.inputs[index] is None:
             self._plain.setdefault(index, self.op.operands[index])
@@ -159,8 +161,7 @@ class OpRewrite:
     ) -> None:
         """Declare result `index` to be `data` (by default the operation's own result) * scale."""
         if not isinstance(scale, Scale):  # pyright: ignore[reportUnnecessaryIsInstance]
-            message = "r.result takes a Scale: that of an operand, r.scaled(0).scale, or a power of two 2^k, Scale(k)"
-            raise TypeError(f"{message}; this is {scale!r}")
+            raise TypeError(no_scale(scale))
         on_value = bool(scale.factors) and not indifferent and self._leaves_range(scale)
         if on_value:
             self.because("range", index=index)

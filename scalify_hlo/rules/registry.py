@@ -4,12 +4,16 @@ A rule is a function of an `OpRewrite` (see scalify_hlo.engine.rewriter) registe
 data: the operator documentation, `scalify-opt --list-rules` and the completeness test read it.
 """
 
+import contextlib
 import dataclasses
 import functools
 import importlib
 import importlib.metadata
+import importlib.util
 import inspect
-from collections.abc import Callable, Sequence
+import os
+import sys
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from scalify_hlo.errors import ScalifyError
@@ -178,18 +182,19 @@ TARGETS: dict[str, RuleFunction] = {}
 MARKERS: dict[str, RuleFunction] = {}
 
 
-def marker(name: str, *, shaped: bool = False) -> Callable[[RuleFunction], RuleFunction]:
+def marker(name: str, *, replace: bool = False, shaped: bool = False) -> Callable[[RuleFunction], RuleFunction]:
     """Register a function as the rule of the composite `name`.
 
     shaped: whether the rule of a plugin holds for scales with a shape, one number for each row, say; if not, its
         operands come with one scale each.
-    Raises DuplicateRuleError when the composite has a rule already, and TypeError for what is no name or no function.
+    Raises DuplicateRuleError when the composite has a rule already, unless `replace` is set, and TypeError for what is
+    no name or no function.
     """
     check_names("marker", (name,))
 
     def register(function: RuleFunction) -> RuleFunction:
         check_callable("marker", function)
-        if name in MARKERS:
+        if name in MARKERS and not replace:
             raise DuplicateRuleError(
                 f"two rules for composite {name}: {source_of(MARKERS[name])} and {source_of(function)}"
             )
@@ -222,14 +227,35 @@ def load() -> None:
     for family in _FAMILIES:
         importlib.import_module(f"scalify_hlo.rewrites.{family}")
     for entry in importlib.metadata.entry_points(group="scalify_hlo.rules"):
-        try:
+        source = f" of {entry.dist.name}" if entry.dist else ""
+        with _loading(f"plugin '{entry.name}'{source} ({entry.value})", "correct or uninstall it"):
             entry.load()
-        except Exception as error:
-            source = f" of {entry.dist.name}" if entry.dist else ""
-            raise ScalifyError(
-                f"the rules in plugin '{entry.name}'{source} ({entry.value}) cannot be loaded: "
-                f"{type(error).__name__}: {error}; correct or uninstall it"
-            ) from error
+
+
+def load_rules(source: str) -> None:
+    """Load rules from a Python file, or from a module by its name. Raises ScalifyError where that cannot be done."""
+    load()
+    with _loading(source, "correct them or the name"):
+        if not source.endswith(".py"):
+            importlib.import_module(source)
+            return
+        name = os.path.basename(source).removesuffix(".py")
+        spec = importlib.util.spec_from_file_location(name, source)
+        assert spec is not None and spec.loader is not None, "a file that ends with .py is Python's"
+        module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(name, module)  # where dataclasses and pickle look for it
+        spec.loader.exec_module(module)
+
+
+@contextlib.contextmanager
+def _loading(source: str, what_to_do: str) -> Generator[None]:
+    """What goes wrong while rules are loaded is told with where they are from."""
+    try:
+        yield
+    except Exception as error:
+        raise ScalifyError(
+            f"the rules in {source} cannot be loaded: {type(error).__name__}: {error}; {what_to_do}"
+        ) from error
 
 
 def rules() -> dict[str, Rule]:

@@ -43,6 +43,7 @@ class Functions(Protocol):
     by_name: dict[str, ir.Operation]
     tensors: list[tuple[ir.Value, ir.Value]] | None
     everywhere: set[ir.Value]
+    any_number: bool  # scales may be other numbers than powers of two
 
     def new_channel(self) -> ir.Attribute:
         """A channel between devices that no other operation has."""

@@ -5,6 +5,7 @@ broadcast like data. Data movement moves the scale likewise. Contracting or redu
 brings the data to one scale along it.
 """
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,25 @@ def at_own_size(rewriter: Rewriting, scaled: ScaledValue) -> ScaledValue:
     power = emit.rounded_power_of_two(size)
     data = emit.op("divide", wide.type, wide, emit.broadcast_like(power, wide))
     return ScaledValue(emit.convert(data, scaled.info.element), emit.as_scale(power, positive=True))
+
+
+# s x = p (s/p x), p the power of two above s
+def at_power_of_two(rewriter: Rewriting, scaled: ScaledValue) -> ScaledValue:
+    """The same value at a scale that is a power of two: no smaller, so that no data leave their range."""
+    emit, scale = rewriter.emit, scaled.scale
+    if scale.is_constant:
+        found = Scale(math.ceil(scale.exponent))
+    else:
+        value = emit.scale_value(scale)
+        bounded = emit.op("minimum", value.type, value, emit.splat(value, 2.0**127))
+        near = emit.rounded_power_of_two(bounded)
+        twice = emit.op("multiply", near.type, near, emit.splat(near, 2.0))
+        power = emit.where_less(near, bounded, twice, near)
+        found = emit.as_scale(power, positive=scale.positive, trials=scale.trials)
+    data = scaled.data
+    if not scaled.indifferent:
+        data = emit.rescale(data, scale / found, infinite=scaled.moments.infinite)
+    return ScaledValue(data, found, scaled.moments, scaled.indifferent)
 
 
 def placed(emit: "Emitter", scale: Scale, dims: Sequence[int], where: Sequence[int], rank: int) -> Scale:

@@ -15,6 +15,7 @@ _SUM = (
     " : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>"
 )
 _TWO = "stablehlo.{2} {0}, {1} : tensor<8x8xf32>"
+_CALL = "stablehlo.custom_call @f({0}) : (tensor<8x8xf32>) -> tensor<8x8xf32>"
 _ONE = "stablehlo.{1} {0} : tensor<8x8xf32>"
 
 
@@ -42,6 +43,23 @@ def _written(lines: list[str]) -> list[str]:
             ["h = " + _DOT.format("%x", "%w"), "t = " + _ONE.format("%h", "tanh"), "y = " + _DOT.format("%t", "%w"),
              "tt = " + _TWO.format("%t", "%t", "multiply"), "d = " + _TWO.format("%y", "%tt", "multiply")],
             [], id="of one tensor: computed again",
+        ),
+        pytest.param(
+            ["c = " + _CALL.format("%x"), "t = " + _ONE.format("%c", "tanh"), "y = " + _DOT.format("%c", "%w")],
+            [], id="of a custom call, read by what comes next",
+        ),
+        pytest.param(
+            ["c = " + _CALL.format("%x"), "y = " + _DOT.format("%c", "%w"), "r = " + _TWO.format("%c", "%y", "add")],
+            ["c"], id="of a custom call, read again by a later kernel",
+        ),
+        pytest.param(
+            ["c = " + _CALL.format("%x"), "y = " + _DOT.format("%c", "%w"), "z = " + _DOT.format("%c", "%y")],
+            ["c"], id="of a custom call, read again by a later product",
+        ),
+        pytest.param(
+            ["c = " + _CALL.format("%x"), "t = " + _ONE.format("%c", "tanh"), "y = " + _DOT.format("%x", "%w"),
+             "z = " + _DOT.format("%c", "%y"), "r = " + _TWO.format("%t", "%z", "multiply")],
+            ["c"], id="of a custom call, of which a function is read again",
         ),
         pytest.param(
             ["h = " + _DOT.format("%x", "%w"), "s = " + _TWO.format("%x", "%h", "add"),

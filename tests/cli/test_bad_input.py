@@ -21,6 +21,7 @@ SHARDED = """module {
     return %x : tensor<8xf32>
   }
 }"""
+QUANTISE = '%0 = "stablehlo.uniform_quantize"(%x) : (tensor<4xf32>)'
 # A portable artifact of a broadcast_add with one byte changed: its tensors are of tensors, which StableHLO reads.
 TENSOR_OF_TENSORS = base64.b64decode(
     "TUzvUg1TdGFibGVITE9fdjEuMTcuMAABIQcBBQkLAQUPEwMFFxsFAx8DMxULAQ0LExMTExMDCQsLCwsBBRcHAwcXGwcCYQUR"
@@ -312,6 +313,48 @@ def test_a_damaged_module_inside_an_exported(exported: bytes):
         result = opt_process(stdin=damaged)
         assert result.status in (0, 1), result.stderr
         assert "internal error" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["-o", ""], "'-o': it is empty, and FILE is wanted"),
+        (["--target="], "'--target': it is empty, and VALUE is wanted"),
+        (["--pin-scales="], "'--pin-scales': it is empty, and FILE is wanted"),
+        (["--precision=fp16", "--weights=a*", "--weights="], "'--weights': it is empty, and PATTERN is wanted"),
+        (["--args="], "'--args': it is empty, and VALUE is wanted"),
+        (["--pass-pipeline="], "'--pass-pipeline': it is empty, and PIPELINE is wanted"),
+        (["--load-rules="], "'--load-rules': it is empty, and FILE.py is wanted"),
+    ],
+)
+def test_an_empty_text_is_no_name(opt: Run, arguments: list[str], wanted: str):
+    """Of a variable that is not set in a script: most were taken for an option that is left out, or for the folder."""
+    result = opt(*arguments, stdin=PROGRAM)
+    assert result.status == 2 and result.output == b""
+    assert wanted in result.stderr
+
+
+def test_an_empty_text_is_what_some_options_are_set_to(opt: Run):
+    assert opt("--scale-dims=", stdin=PROGRAM).status == 0
+
+
+@pytest.mark.parametrize("flags", [(), ("--allow-unregistered-dialect",)])
+def test_quantised_types_need_a_dialect_that_jaxlib_has_not(opt: Run, flags: tuple[str, ...]):
+    """MLIR's own words advise an option with which the next error follows."""
+    quantised = "tensor<4x!quant.uniform<i8:f32, 0.1>>"
+    result = opt(*flags, stdin=f"func.func @main(%x: tensor<4xf32>) {{ {QUANTISE} -> {quantised} return }}")
+    assert result.status == 1
+    assert all(
+        "the dialect quant, without which jaxlib is built" in line for line in result.lines if ": error: " in line
+    )
+    assert ": error: " in result.stderr
+
+
+def test_types_of_other_dialects_are_accepted_on_request(opt: Run):
+    program = f"func.func private @f(!mine.type)\n{PROGRAM}"
+    result = opt(stdin=program)
+    assert result.status == 1 and "dialect mine, which is not registered; --allow-unregistered-dialect" in result.stderr
+    assert opt("--allow-unregistered-dialect", stdin=program).status == 0
 
 
 def test_an_exported_whose_module_takes_inputs_that_there_are_not(monkeypatch: pytest.MonkeyPatch, exported: bytes):

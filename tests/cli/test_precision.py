@@ -23,7 +23,10 @@ BAD = [
     ("fp16 moments=f17", "unknown type 'f17' for moments; known are f32, bf16, f16, f8E4M3FN"),
     ("fp16 moments=f8E5M2", "moments cannot be f8E5M2; it can be f32, bf16, f16"),
     ("fp16 colour=red", "unknown option 'colour'; the options are compute, parameters, gradients"),
-    ("fp16 parameter-names=weights*", "parameter-names 'weights*' matches no argument; names are params["),
+    (
+        "fp16 parameter-names=weights*",
+        "'weights*' of parameter-names (or --weights) matches no argument; names are params[",
+    ),
     ("fp16 keep=*nothing*", "keep '*nothing*' matches no operation"),
     ("fp8 target=a100", "NVIDIA A100-SXM4-80GB has no FP8 matrix units: choose fp16-state or another target"),
     ("fp8 target=tpu", "unknown GPU 'tpu'; known are h100, h200"),

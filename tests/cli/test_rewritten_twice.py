@@ -1,11 +1,15 @@
 """A program that carries data * scale already is left as it is: its scales are not scaled."""
 
 import pathlib
+import re
+from typing import Any
 
 import jax
 import jax.export
 import jax.numpy as jnp
 import pytest
+from click.testing import CliRunner
+from scalify_hlo.tools import explain, health, scalify_check
 
 import scalify_hlo
 from scalify_hlo.io.diagnostics import Diagnostic
@@ -51,6 +55,15 @@ def test_exported_by_the_command(opt: Run, tmp_path: pathlib.Path, flags: tuple[
         again = opt(once, f"--precision={precision}", "-o", tmp_path / "again.bin")
         assert "already" in again.error_line()
         assert not (tmp_path / "again.bin").exists()
+
+
+@pytest.mark.parametrize("tool", [scalify_check, health, explain], ids=["check", "health", "explain"])
+def test_every_command_says_of_which_file(opt: Run, tmp_path: pathlib.Path, tool: Any):
+    """What a pass says of the program as a whole has no place in it: it is put at its beginning."""
+    opt("-o", tmp_path / "once.mlir", stdin=TWO)
+    done = CliRunner().invoke(tool.main, [str(tmp_path / "once.mlir"), "--precision=fp16"])
+    (line,) = [line for line in done.output.splitlines() if "error: " in line]
+    assert re.match(r"\S*once\.mlir:1:1: error: .*carries data \* scale already", line)
 
 
 def test_exported():

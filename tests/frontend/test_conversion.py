@@ -1,5 +1,7 @@
 """as_scaled_array, asarray and the tree functions."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -115,6 +117,13 @@ def test_statistics(statistic, expected):
 def test_unusable_scales_are_refused(scale):
     with pytest.raises(ValueError, match="positive finite"):
         sc.as_scaled_array(np.ones(2, np.float32), scale=scale)
+
+
+@pytest.mark.parametrize("scale", [2**100, 2**130, 10**400])
+def test_scales_may_be_integers_of_any_size(scale: int):
+    x = sc.as_scaled_array(np.full(2, 2.0**120, np.float32), scale=scale)
+    assert float(x.scale) == 2.0 ** min(math.log2(scale), 127)
+    assert np.asarray(x).tolist() == [2.0**120] * 2
 
 
 def test_wrong_shape_of_scale_is_refused():

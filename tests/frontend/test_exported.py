@@ -266,6 +266,23 @@ def test_same_module_as_the_engine_makes():
     assert body == [line for line in operations(rewritten) if "stablehlo." in line]
 
 
+@pytest.mark.parametrize("given", [3, jax.jit(model), b"module {}"])
+def test_what_is_no_exported(given: Any):
+    with pytest.raises(
+        TypeError, match=f"takes a jax.export.Exported, as .*, not {type(given).__name__}: .*rewrite_module"
+    ):
+        sc.scalify_exported(given)
+
+
+def test_bf16_without_pairs():
+    """Plain arrays in and out, where nothing needs a scale."""
+    w = np.eye(16, dtype=np.float32) / 3
+    exported = export.export(jax.jit(lambda w, x: x @ w @ w))(w, w)
+    plain = sc.scalify_exported(exported, "none", precision="bf16")
+    assert plain.in_tree == exported.in_tree and "bf16" in plain.mlir_module()
+    np.testing.assert_allclose(plain.call(w, w), w / 9, rtol=0.02)
+
+
 def test_unsupported_operation():
     def function(x):
         return jax.ffi.ffi_call("unknown", jax.ShapeDtypeStruct(x.shape, x.dtype))(x * 2)

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -69,12 +70,54 @@ def test_the_command_has_the_rules_of_the_plugin(installed):
     assert "stablehlo.custom_call @example.double(%arg0)" in done.stdout
 
 
+def test_filecheck_as_the_docs_have_it(tmp_path):
+    """The test in docs/extending.md passes, and fails for what the rule does not do."""
+    pages = pathlib.Path(__file__).parents[2] / "docs" / "extending.md"
+    source = re.search(r"^```mlir\n(.*?)^```", pages.read_text(), re.DOTALL | re.MULTILINE).group(1)
+    command, rules, check = re.search(r"^// RUN: (\S+) %s (\S+) \| (\S+) %s$", source, re.MULTILINE).groups()
+    assert (command, rules, check) == ("scalify-opt", "--load-rules=example_rules.py", "filecheck")
+    rewritten = rewrite(
+        command=["-m", "scalify_hlo.tools.scalify_opt", "-", f"--load-rules={PLUGIN}"], source=source
+    ).stdout
+    for text, code in ((source, 0), (source.replace("%arg1", "%arg0"), 1)):
+        (tmp_path / "double.mlir").write_text(text)
+        run = ["-c", "from filecheck.main import main; main()", str(tmp_path / "double.mlir")]
+        assert rewrite(command=run, source=rewritten).returncode == code
+
+
 def test_a_plugin_that_cannot_be_imported(installed):
     (installed / "example_rules.py").write_text("import nothing_of_that_name")
     done = rewrite(installed, command=["-m", "scalify_hlo.tools.scalify_opt", "-"])
     assert done.returncode != 0 and done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert "plugin 'example' of example-rules (example_rules) cannot be loaded: ModuleNotFoundError" in line
+
+
+OPT = ("-m", "scalify_hlo.tools.scalify_opt")
+
+
+@pytest.mark.parametrize("source", ["example_rules.py", "example_rules"])
+def test_rules_by_an_option(source):
+    """A file, or a module that can be imported; before `--list-rules` too."""
+    path, given = ([], PLUGIN) if source.endswith(".py") else ([PLUGIN.parent], source)
+    done = rewrite(*path, command=[*OPT, "-", "--load-rules", str(given)])
+    assert done.returncode == 0, done.stderr
+    assert "stablehlo.custom_call @example.double(%arg0)" in done.stdout
+    listed = rewrite(*path, command=[*OPT, "--load-rules", str(given), "--list-rules"]).stdout
+    assert "example_rules.py:" in next(line for line in listed.splitlines() if "stablehlo.logistic" in line)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("1 +", "SyntaxError"), ("import nothing_of_that_name", "ModuleNotFoundError"), (None, "FileNotFoundError")],
+)
+def test_rules_by_an_option_that_cannot_be_loaded(tmp_path, text, why):
+    file = tmp_path / "mine.py"
+    if text is not None:
+        file.write_text(text)
+    done = rewrite(command=[*OPT, "-", "--load-rules", str(file)])
+    (line,) = [line for line in done.stderr.splitlines() if "error" in line]
+    assert done.returncode == 1 and f"the rules in {file} cannot be loaded: {why}" in line
 
 
 def test_without_the_plugin():

@@ -50,6 +50,10 @@ def test_errors_of_scaled_array():
         sc.scaled_array(np.ones(3, np.float32), 0.0)
     with pytest.raises(ValueError, match="positive finite"):
         sc.scaled_array(np.ones(3, np.float32), float("inf"))
+    for beyond in (2**130, 10**400, 2.0**130, 1e-60):
+        with pytest.raises(ValueError, match="positive finite number of f32"):
+            sc.scaled_array(np.ones(3, np.float32), beyond)
+    assert float(sc.scaled_array(np.ones(3, np.float32), 2**100).scale) == 2.0**100
     with pytest.raises(ValueError, match=r"shape \(3,\) does not belong to data of shape \(2, 3\)"):
         sc.scaled_array(np.ones((2, 3), np.float32), np.ones(3, np.float32))
 

@@ -64,6 +64,36 @@ def test_a_step_that_updates_its_arguments_trains(transform: Any, precision: Any
     assert int(state[0].dropout.rngs.count[...]) == 20 and not np.all(np.asarray(state[0].norm.mean[...]) == 0)
 
 
+@pytest.mark.parametrize("precision", [None, "fp8-fp16-state"])
+@pytest.mark.parametrize("within", [lambda fun: fun, nnx.jit], ids=["scalify", "nnx.jit(scalify)"])
+def test_a_partial_application_to_objects(within: Any, precision: Any, expected: list[float]) -> None:
+    """`nnx.cached_partial` refuses functions that do not take what it remembers."""
+    model, optimizer = sc.as_scaled_array(objects())
+    applied = nnx.cached_partial(within(sc.scalify(step, precision=precision)), model, optimizer)
+    losses = trained(applied, (), scaled=True)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5 if precision is None else 0.1)
+    assert int(model.dropout.rngs.count[...]) == 20
+
+
+def test_a_partial_application_to_tied_objects() -> None:
+    def tied_step(model: Any, x: jax.Array) -> jax.Array:
+        value, gradients = nnx.value_and_grad(lambda model: jnp.mean((model.b(jnp.tanh(model.a(x))) - 1) ** 2))(model)
+        nnx.update(model, jax.tree.map(lambda w, g: w - 0.1 * g, nnx.state(model), gradients))
+        return value
+
+    def tied() -> Any:
+        model = nnx.Dict(a=nnx.Linear(8, 8, rngs=nnx.Rngs(0)), b=nnx.Linear(8, 8, rngs=nnx.Rngs(1)))
+        model.b.kernel = model.a.kernel
+        return model
+
+    x = np.float32(np.random.default_rng(0).standard_normal((4, 8)))
+    plain, model = tied(), tied()
+    applied = nnx.cached_partial(sc.scalify(tied_step), model)
+    for _ in range(3):
+        np.testing.assert_allclose(np.asarray(applied(sc.as_scaled_array(x))), nnx.jit(tied_step)(plain, x), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(model.a.kernel[...]), plain.a.kernel[...], rtol=1e-5)
+
+
 def test_state_without_scales_is_updated_too(expected: list[float]) -> None:
     np.testing.assert_allclose(trained(sc.scalify(step), objects(), scaled=False), expected, rtol=1e-5)
 

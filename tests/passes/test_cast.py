@@ -285,8 +285,12 @@ def test_types_may_be_spelt_as_jax_spells_them() -> None:
         (Cast(precision="fp4"), train_step_text(), "unknown precision 'fp4'; known are f32, bf16, fp16"),  # type: ignore[arg-type]
         (Cast(compute="f12"), train_step_text(), "unknown type 'f12' for compute; known are f32, bf16, f16"),
         (Cast(compute="f8E5M2"), train_step_text(), "compute cannot be f8E5M2; it can be f32, bf16, f16"),
-        (Cast(parameter_names=("weights*",)), train_step_text(), "parameter-names 'weights*' matches no argument"),
-        (Cast(moment_names=("tokens",)), train_step_text(), "moment-names 'tokens' matches no float argument"),
+        (
+            Cast(parameter_names=("weights*",)),
+            train_step_text(),
+            "'weights*' of parameter-names (or --weights) matches no argument",
+        ),
+        (Cast(moment_names=("tokens",)), train_step_text(), "'tokens' of moment-names matches no float argument"),
         (Cast(keep=("*layer_norm*",)), train_step_text(), "keep '*layer_norm*' matches no operation"),
     ],
 )

@@ -117,7 +117,7 @@ def test_patterns_name_the_weights_and_vectors_stay_in_f32(folder: pathlib.Path,
     output = run(scalify_opt.main, folder / "model.mlir", "--weights=params*", status=2)
     assert "give --precision as well" in output
     output = run(scalify_opt.main, folder / "model.mlir", "--precision=fp8", "--weights=theta*", status=1)
-    assert "'theta*' matches no argument" in output
+    assert "'theta*' of parameter-names (or --weights) matches no argument" in output
 
 
 def test_arrays_belong_to_keys_with_brackets_and_others_are_told_where() -> None:

@@ -4,8 +4,11 @@ import pathlib
 import re
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 from scalify_hlo.tools.health import main
+
+from scalify_hlo.reports.health import TensorHealth, table
 
 PROGRAM = """
 func.func @main(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>) -> tensor<4x8xf32> {
@@ -34,6 +37,18 @@ def test_rewritten_with_scales(tmp_path: pathlib.Path) -> None:
     assert set(scales) == {"argument", "stablehlo.dot_general", "stablehlo.convert"}
     assert all(scale != "2^0.0" for scale in scales.values())
     assert (tmp_path / "health.html").read_text().count("<tr") == 7 + 1
+
+
+@pytest.mark.parametrize(("fraction", "text"), [(0, "0"), (1, "100%"), (0.996, "99.6%"), (0.5, "50%"), (2e-4, "0.02%")])
+def test_shares_are_read_without_an_exponent(fraction: float, text: str) -> None:
+    """All zeros were 1e+02%."""
+    zeros = TensorHealth("x", 4, 0.0, 0.0, fraction, 0.0, 0.0, 1.0, ())
+    assert f" {text} " in table([zeros]).splitlines()[1]
+
+
+def test_an_empty_pattern_is_none() -> None:
+    done = CliRunner().invoke(main, ["-", "--include="], input=PROGRAM)
+    assert done.exit_code == 2 and "'--include': it is empty, and LIST is wanted" in done.output
 
 
 def test_an_unknown_precision_is_one_line() -> None:

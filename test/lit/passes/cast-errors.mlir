@@ -6,7 +6,7 @@
 // RUN: sed 's/%%x: tensor<8xf32>/%%x: tensor<8xf32> {scalify.stored = "f8"}/' %s | not scalify-opt - --scalify-cast -o %t 2>&1 | FileCheck %s --check-prefix=STORED
 
 // TYPE-LABEL: error: unknown type 'f12' for compute; known are f32, bf16, f16
-// NAME-LABEL: error: scalify-cast: parameter-names 'weights*' matches no argument
+// NAME-LABEL: error: scalify-cast: 'weights*' of parameter-names (or --weights) matches no argument
 // TARGET-LABEL: error: NVIDIA A100-SXM4-80GB has no FP8 matrix units
 // STORED-LABEL: error: scalify-cast: scalify.stored is "f8", not one of "f32", "f16", "bf16"
 // TENSOR-LABEL: error: scalify-instrument: no tensor is called nothing*
