@@ -19,6 +19,15 @@ def callee_name(op: ir.Operation) -> str | None:
     return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
 
 
+def referred_to(op: ir.Operation) -> list[str]:
+    """The functions that an operation refers to by an attribute, other than a call its callee."""
+    if op.name == "stablehlo.composite":
+        return [ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value]
+    if "called_computations" not in op.attributes:
+        return []
+    return [ir.FlatSymbolRefAttr(each).value for each in ir.ArrayAttr(op.attributes["called_computations"])]
+
+
 def calls_in(op: ir.Operation) -> list[tuple[ir.Operation, str]]:
     """The calls nested in `op`, in program order, each with the function that it names."""
     return [(inner, name) for inner in walk(op) if inner.name in CALLS and (name := callee_name(inner)) is not None]
