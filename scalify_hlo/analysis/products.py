@@ -214,11 +214,11 @@ class _Classifier:
             else stablehlo.DotDimensionNumbers.get([], [], [1], [1])
         )
         lhs = Operand(
-            op.operands[0], self.origins.of(op.operands[0]),
+            op.operands[0], self.origins.of(op.operands[0], op),
             list(numbers.lhs_contracting_dimensions), list(numbers.lhs_batching_dimensions),
         )  # fmt: skip
         rhs = Operand(
-            op.operands[1], self.origins.of(op.operands[1]),
+            op.operands[1], self.origins.of(op.operands[1], op),
             list(numbers.rhs_contracting_dimensions), list(numbers.rhs_batching_dimensions),
         )  # fmt: skip
         name = self.names.full_name(op)

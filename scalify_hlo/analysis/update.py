@@ -508,7 +508,7 @@ class _Finder:
             return self._sources_of_loop(op, index)
         if op.name == MANUAL:
             return [terminator(op.regions[0].blocks[0]).operands[index]]
-        if op.name in ("stablehlo.case", "stablehlo.if"):
+        if op.name in ("stablehlo.case", "stablehlo.if") and self._is_outside(op):
             return [terminator(region.blocks[0]).operands[index] for region in op.regions]
         if op.name == "stablehlo.constant":
             return []
