@@ -105,6 +105,36 @@ def test_gradients_in_branches_are_those_without(form: str, precision: str) -> N
         assert mine < 1.02 * of_plain
 
 
+def layer(h: jax.Array, w: jax.Array) -> jax.Array:
+    return jax.nn.relu(h @ w)
+
+
+def two_layers(h: jax.Array, w: jax.Array) -> jax.Array:
+    return layer(layer(h, w), w)
+
+
+@jax.custom_vjp
+def computed_again(h: jax.Array, w: jax.Array) -> jax.Array:
+    return two_layers(h, w)
+
+
+computed_again.defvjp(lambda h, w: (two_layers(h, w), (h, w)), lambda kept, g: jax.vjp(two_layers, *kept)[1](g))
+
+
+def scanned(h: jax.Array, w: jax.Array) -> jax.Array:
+    return jax.lax.scan(jax.checkpoint(lambda h, w: (layer(h, w), None)), h, jnp.stack([w, w]))[0]
+
+
+def around(middle: Network) -> Network:
+    return lambda p, x, *_: layer(middle(layer(x, p[0]), p[1]), p[2]) @ p[3]
+
+
+@pytest.mark.parametrize("middle", [computed_again, scanned], ids=["custom_vjp", "scan"])
+def test_a_product_that_is_computed_again_is_rounded_as_before(middle: Network) -> None:
+    """It was f16, a head or a gradient, where the forward pass has FP8: gradients of other activations."""
+    assert gradient_errors(around(middle), "fp8") == pytest.approx(gradient_errors(around(two_layers), "fp8"), rel=0.02)
+
+
 def test_an_update_in_a_branch_rounds_no_second_moment_to_zero():
     """`lax.cond(finite, update, keep)`: of elements with a second moment of 0 and a first one, updates were far off."""
     adam = optax.adam(1e-2)

@@ -50,24 +50,23 @@ class Origins:
 
     def __init__(self, calls: CallGraph):
         self._calls = calls
-        self._known: dict[Taken, dict[ir.Value, Origin]] = {(): {}}
         self._taken: dict[ir.Block, Taken] = {}
+        self._known: dict[Taken, dict[ir.Value, Origin]] = {(): {}}
 
     def of(self, value: ir.Value, reader: ir.Operation | None = None) -> Origin:
         """The origin of a ranked tensor; as a reader has it, which may stand in a branch."""
-        return self._of(value, () if reader is None else self._around(reader.block))
-
-    def _around(self, block: ir.Block) -> Taken:
-        taken = self._taken.get(block)
-        if taken is None:
-            taken = self._taken[block] = branches_around(block)
-            self._known.setdefault(taken, {})
-        return taken
+        taken: Taken | None = ()
+        if reader is not None:
+            taken = self._taken.get(block := reader.block)
+            if taken is None:
+                taken = self._taken[block] = branches_around(block)
+        return self._of(value, taken)
 
     def _of(self, value: ir.Value, taken: Taken) -> Origin:
-        found = self._known[taken].get(value)
+        known = self._known.setdefault(taken, {})
+        found = known.get(value)
         if found is None:
-            found = self._known[taken][value] = self._trace(value, taken)
+            found = known[value] = self._trace(value, taken)
         return found
 
     def _trace(self, value: ir.Value, taken: Taken) -> Origin:
