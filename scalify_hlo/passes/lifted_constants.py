@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from scalify_hlo.analysis.calls import CallGraph, referred_to, walk
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.function_types import is_private, retype
+from scalify_hlo.module.manual import is_per_device
 
 _CALL = "func.call"
 
@@ -19,9 +20,9 @@ def lift_through_calls(calls: CallGraph, main: str, constants: Iterable[ir.Opera
     """Move constants of functions into the function `main`, in place; returns those that are there now, in their order.
 
     Left where they are, and out of what is returned, are those of functions that are more than called: what a composite
-    means, say.
+    means, say; and those of per-device code, which reads nothing from outside.
     """
-    constants = list(constants)
+    constants = [op for op in constants if not is_per_device(op)]
     where = {op: calls.enclosing_function(op) or "" for op in constants}
     if all(name == main for name in where.values()):
         return constants
@@ -64,7 +65,7 @@ def _hand_down(calls: CallGraph, main: str, given: dict[str, list[ir.Operation]]
 
 
 def _on_the_way(calls: CallGraph, main: str, name: str, referred: Collection[str]) -> list[str] | None:
-    """A function and those by way of which `main` calls it; None if one of them is more than called."""
+    """A function and those by way of which `main` calls it; None if one of them is more than called, or per device."""
     found, pending = dict[str, None](), [name]
     while pending:
         current = pending.pop()
@@ -72,6 +73,8 @@ def _on_the_way(calls: CallGraph, main: str, name: str, referred: Collection[str
             continue
         sites = calls.sites.get(current, ())
         if not sites or current in referred or not is_private(calls.functions[current]):
+            return None
+        if any(map(is_per_device, sites)):
             return None
         found[current] = None
         pending += [calls.enclosing_function(site) or "" for site in sites]

@@ -84,3 +84,13 @@ def test_a_product_with_a_constant_that_is_too_small_is_told_of() -> None:
     assert fp8_products(text) == 0
     (told,) = [each.message for each in remarks if each.severity == "warning"]
     assert "2: kept by scalify-cast: one side is a constant, such as a transform's or a small weight" in told
+
+
+def test_a_constant_of_per_device_code_stays_in_it() -> None:
+    """Nothing from outside of it may be read there."""
+    mesh = jax.make_mesh((1,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
+    spec = jax.sharding.PartitionSpec("d")
+    function = jax.shard_map(lambda x: jax.jit(plain)(x) @ C, mesh=mesh, in_specs=spec, out_specs=spec)
+    exported = jax.export.export(jax.jit(function))(X)
+    got = np.asarray(sc.scalify_exported(exported, precision="fp8").call(sc.as_scaled_array(X)))
+    np.testing.assert_allclose(got, np.asarray(function(jnp.asarray(X))), rtol=0.1, atol=0.1)
