@@ -10,7 +10,7 @@ Names help where there are any: an operation of the forward or backward pass (`j
 import functools
 from collections.abc import Iterable
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
+from scalify_hlo.analysis.calls import BRANCHES, CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.fed_back import products_of_state
 from scalify_hlo.analysis.input_statistics import input_statistics, returned_statistics
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
@@ -361,7 +361,7 @@ class _Finder:
         body = self.calls.callee_body(op)
         if body is not None:
             return [terminator(body).operands[index]]
-        if op.name in ("stablehlo.case", "stablehlo.if"):
+        if op.name in BRANCHES:
             return [terminator(region.blocks[0]).operands[index] for region in op.regions]
         if op.name == "stablehlo.while":
             return [op.operands[index], terminator(op.regions[1].blocks[0]).operands[index]]
@@ -508,7 +508,7 @@ class _Finder:
             return self._sources_of_loop(op, index)
         if op.name == MANUAL:
             return [terminator(op.regions[0].blocks[0]).operands[index]]
-        if op.name in ("stablehlo.case", "stablehlo.if") and self._is_outside(op):
+        if op.name in BRANCHES and not self._is_backward(op):
             return [terminator(region.blocks[0]).operands[index] for region in op.regions]
         if op.name == "stablehlo.constant":
             return []
