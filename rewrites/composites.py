@@ -91,8 +91,10 @@ def get_data_and_scale(r: OpRewrite) -> None:
         return
     if not tensor_info(r.op.results[1].type).shape:
         x = to_rank_0(r.rewriter, x)
-    # A value of its own: x.data may itself stand for X. A conversion to its own type costs nothing.
-    r.op.results[0].replace_all_uses_with(r.emit.op("convert", x.data.type, x.data))
+    # A value of its own while it is rewritten: x.data may itself stand for X.
+    data = r.emit.op("convert", x.data.type, x.data)
+    r.rewriter.copies.append(data.owner.operation)
+    r.op.results[0].replace_all_uses_with(data)
     scale = SMALLEST if x.indifferent and x.scale == ONE else x.scale
     value = r.emit.scale_value(scale)
     target = r.op.results[1]

@@ -1,7 +1,7 @@
 """Which function calls which, where a function returns, and what enters the bodies of loops."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import symbol_name
@@ -9,6 +9,8 @@ from scalify_hlo.module.manual import MANUAL
 
 # Operations that call a function, and the attribute that names it.
 CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+# Operations of which one region is run, and gives the results.
+BRANCHES = ("stablehlo.case", "stablehlo.if")
 
 
 def callee_name(op: ir.Operation) -> str | None:
@@ -17,6 +19,15 @@ def callee_name(op: ir.Operation) -> str | None:
     if attribute is None or attribute not in op.attributes:
         return None
     return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+
+
+def referred_to(op: ir.Operation) -> list[str]:
+    """The functions that an operation refers to by an attribute, other than a call its callee."""
+    if op.name == "stablehlo.composite":
+        return [ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value]
+    if "called_computations" not in op.attributes:
+        return []
+    return [ir.FlatSymbolRefAttr(each).value for each in ir.ArrayAttr(op.attributes["called_computations"])]
 
 
 def calls_in(op: ir.Operation) -> list[tuple[ir.Operation, str]]:
@@ -127,10 +138,13 @@ class CallGraph:
         return None if callee is None else [terminator(callee).operands[ir.OpResult(value).result_number]]
 
     def handed_to(self, op: ir.Operation, index: int) -> list[ir.Value] | None:
-        """What an operand is on the other side of a call: a callee's argument, or, of what a function returns, the
-        result of each call of it; None where no call hands it on."""
+        """What an operand is on the other side of a call or a branch: a callee's argument, or, of what a function or a
+        branch returns, the result of each call of it; None where nothing of the kind hands it on."""
         if op.name == "func.return":
             return [site.results[index] for site in self.sites.get(self.enclosing_function(op) or "", ())]
+        if op.name == "stablehlo.return":
+            around = op.block.owner.operation
+            return [around.results[index]] if around.name in BRANCHES else None
         callee = self.callee_body(op) if op.name in CALLS else None
         return None if callee is None else [callee.arguments[index]]
 
@@ -170,41 +184,6 @@ def program_order(calls: CallGraph) -> Iterator[ir.Operation]:
     for name in [*calls.public, *calls.functions]:
         if name not in seen:
             yield from visit(name)
-
-
-def follow_calls(
-    calls: CallGraph,
-    main: str,
-    look_at: Callable[[ir.Operation], None],
-    hand_on: Callable[[Iterable[ir.Value], Iterable[ir.Value]], None],
-) -> None:
-    """Look at a function's operations in program order, those of what it calls at the place of each call; not within
-    loops and branches.
-
-    hand_on: called with values and the places that have them from there on: operands and arguments, what a function
-    returns and the call's results, what stands in front of a barrier of several and behind it.
-    """
-    # One entry a function that is being looked at: what is left of it, and the call.
-    pending: list[tuple[Iterator[ir.OpView], ir.Block, ir.Operation | None]] = []
-    # Lists, for an iterator of the bindings begins anew with each `for`.
-    pending.append((iter(list(calls.body(main).operations)), calls.body(main), None))
-    while pending:
-        operations, block, call = pending[-1]
-        for each in operations:
-            op = each.operation
-            body = calls.callee_body(op) if op.name == "func.call" else None
-            if body is not None:
-                hand_on(op.operands, body.arguments)
-                pending.append((iter(list(body.operations)), body, op))
-                break
-            if op.name == "stablehlo.optimization_barrier" and len(op.results) > 1:  # of `jax.checkpoint`
-                hand_on(op.operands, op.results)
-            else:
-                look_at(op)
-        else:
-            pending.pop()
-            if call is not None:
-                hand_on(terminator(block).operands, call.results)
 
 
 def hands_on(loop: ir.Operation, index: int) -> bool:

@@ -13,11 +13,12 @@ Of what a program is given, weights or inputs, and of a sum with such, a layer's
 of what else layers give, which has either sign, it is as large as that.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, follow_calls, only_reader, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, only_reader, walk
 from scalify_hlo.analysis.exponents import EXPONENTIALS, Exponentials
+from scalify_hlo.analysis.following import follow
 from scalify_hlo.analysis.intervals import MOVES, before_moves
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
@@ -117,10 +118,11 @@ def contracted_exponentials(calls: CallGraph, main: str, exponentials: Iterable[
     if not sources:
         return []
 
-    def hand_on(values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
-        for value, place in zip(values, places, strict=True):
-            if value in sources:
-                sources[place] = sources[value]
+    def hand_on(ways: Iterable[Sequence[ir.Value]], places: Iterable[ir.Value]) -> None:
+        for values, place in zip(ways, places, strict=True):
+            read = frozenset[ir.Value]().union(*(sources.get(value, ()) for value in values))
+            if read:
+                sources[place] = read
 
     def look_at(op: ir.Operation) -> None:
         read = frozenset[ir.Value]().union(*(sources.get(value, ()) for value in op.operands))
@@ -129,7 +131,7 @@ def contracted_exponentials(calls: CallGraph, main: str, exponentials: Iterable[
         elif read and _hands_on(op) and op.results[0] not in sources:
             sources[op.results[0]] = read
 
-    follow_calls(calls, main, look_at, hand_on)
+    follow(calls, main, look_at, hand_on)
     return list(found)
 
 

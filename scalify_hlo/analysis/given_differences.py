@@ -16,10 +16,11 @@ their own: by how much they are out of proportion is what the numbers are chosen
 And of what a condition on what the program is given chooses of it, or of what is computed of it element by element.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from scalify_hlo import budget
-from scalify_hlo.analysis.calls import CallGraph, defining_op, follow_calls
+from scalify_hlo.analysis.calls import CallGraph, defining_op
+from scalify_hlo.analysis.following import follow
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
@@ -40,7 +41,7 @@ def given_differences(calls: CallGraph, main: str, given: Iterable[ir.Value], nu
     given: arguments of the function `main`. number: the number that all elements of a value are, if it is known.
     """
     finder = _Finder(number, given)
-    follow_calls(calls, main, finder.look_at, finder.hand_on)
+    follow(calls, main, finder.look_at, finder.hand_on)
     return finder.found
 
 
@@ -53,13 +54,14 @@ class _Finder:
         self._mixed = set(self._parts)  # what is computed of it element by element, perhaps of weights too
         self._columns = {value for value in self._parts if tensor_info(value.type).rank > 1}  # and sums with rows
 
-    def hand_on(self, values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
+    def hand_on(self, ways: Iterable[Sequence[ir.Value]], places: Iterable[ir.Value]) -> None:
         """What is known of operands, of a function's arguments; of what it returns, of the call's results."""
-        for value, place in zip(values, places, strict=True):
-            if value in self._parts:
-                self._parts[place] = self._parts[value]
+        for values, place in zip(ways, places, strict=True):
+            parts = {self._parts.get(value) for value in values}
+            if len(parts) == 1 and (part := parts.pop()) is not None:
+                self._parts[place] = part
             for known in (self._columns, self._conditions, self._mixed):
-                if value in known:
+                if known.issuperset(values):
                     known.add(place)
 
     def look_at(self, op: ir.Operation) -> None:

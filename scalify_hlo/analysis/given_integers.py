@@ -4,9 +4,10 @@ Of a float that a program is given the scale comes with it; of an integer nothin
 stores in 16 bits what fits 8. What they become as floats is measured, where a product of matrices reads it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from scalify_hlo.analysis.calls import CallGraph, follow_calls
+from scalify_hlo.analysis.calls import CallGraph
+from scalify_hlo.analysis.following import follow
 from scalify_hlo.analysis.products import contracted_dimensions
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.traits import SUMS, Trait, names
@@ -41,10 +42,10 @@ def given_integers(calls: CallGraph, main: str) -> list[ir.Value]:
         elif op.name in _HANDS_ON and is_wide_integer(result):
             given.add(result)
 
-    def hand_on(values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
-        given.update(place for value, place in zip(values, places, strict=True) if value in given)
+    def hand_on(ways: Iterable[Sequence[ir.Value]], places: Iterable[ir.Value]) -> None:
+        given.update(place for values, place in zip(ways, places, strict=True) if given.issuperset(values))
 
-    follow_calls(calls, main, look_at, hand_on)
+    follow(calls, main, look_at, hand_on)
     return found
 
 

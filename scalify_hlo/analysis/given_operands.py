@@ -11,7 +11,8 @@ subtracted from it, or added by a table, or once it has been divided by its own 
 import enum
 from collections.abc import Collection, Iterable
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op
+from scalify_hlo.analysis.branches import yielded
+from scalify_hlo.analysis.calls import BRANCHES, CallGraph, defining_op
 from scalify_hlo.analysis.origins import Origins
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import is_scale_marker
@@ -99,18 +100,22 @@ class _Finder:
 
     def is_of_given(self, product: ir.Operation) -> bool:
         """Whether an operand is what the program is given, and the other is no activation."""
-        a, b = (self._of(value, 0) for value in product.operands)
+        a, b = (self._of(value, product, 0) for value in product.operands)
         return _Of.GIVEN in (a, b) and _Of.OTHER not in (a, b)
 
-    def _of(self, value: ir.Value, depth: int) -> _Of:
-        value = self._origins.of(value).root
+    def _of(self, value: ir.Value, reader: ir.Operation, depth: int) -> _Of:
+        value = self._origins.of(value, reader).root
         known = self._known.get(value)
         if known is None:
             op = defining_op(value)
             if op is None or depth > _FAR:
                 known = _Of.OTHER
             elif op.name == "stablehlo.optimization_barrier":
-                known = self._of(op.operands[ir.OpResult(value).result_number], depth + 1)
+                known = self._of(op.operands[ir.OpResult(value).result_number], op, depth + 1)
+            elif op.name in BRANCHES:
+                ways = yielded(op, ir.OpResult(value).result_number)
+                kinds = {self._of(each, op, depth + 1) for each in ways}
+                known = kinds.pop() if len(kinds) == 1 else _Of.OTHER
             else:
                 known = _Of.OTHER if len(op.results) > 1 else self._result(op, depth + 1)
             self._known[value] = known
@@ -123,7 +128,7 @@ class _Finder:
         if op.name in _NUMBERS:
             return _Of.NUMBERS
         if op.name in _MOVES or is_scale_marker(op):
-            return _Of.NUMBERS if tensor_info(source.type).element == "i1" else self._of(source, depth)
+            return _Of.NUMBERS if tensor_info(source.type).element == "i1" else self._of(source, op, depth)
         if op.name == _PRODUCT or op.name in _ADDS_UP:
             return _Of.LEARNT if self._parts(op, depth, {_Of.OTHER, _Of.GIVEN}) == {_Of.LEARNT} else _Of.OTHER
         if op.name not in _BY_PLACES:
@@ -146,7 +151,7 @@ class _Finder:
         parts: set[_Of] = set()
         for value in op.operands:
             if tensor_info(value.type).is_float == is_float:
-                parts.add(self._of(value, depth))
+                parts.add(self._of(value, op, depth))
                 if parts & enough:
                     break
         return parts

@@ -11,9 +11,10 @@ what is bounded has the bound's; and what was measured is of unit size, and so i
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op, follow_calls
+from scalify_hlo.analysis.calls import CallGraph, defining_op
+from scalify_hlo.analysis.following import follow
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import Number
@@ -45,7 +46,7 @@ def given_values(
     a value are, if it is known.
     """
     finder = _Finder(calls, calls.body(main).arguments, given, measured, number)
-    follow_calls(calls, main, finder.look_at, finder.hand_on)
+    follow(calls, main, finder.look_at, finder.hand_on)
     return GivenValues(list(finder.found), finder.given, finder.unsized, finder.cancels)
 
 
@@ -113,11 +114,11 @@ class _Finder:
         self._beside: set[ir.Value] = set()  # sums of what is given and what is not
         self._settled: set[ir.Value] = set()  # of unit size, being measured, or computed of such alone
 
-    def hand_on(self, values: Iterable[ir.Value], places: Iterable[ir.Value]) -> None:
+    def hand_on(self, ways: Iterable[Sequence[ir.Value]], places: Iterable[ir.Value]) -> None:
         """What is known of operands, of a function's arguments; of what it returns, of the call's results."""
-        for value, place in zip(values, places, strict=True):
+        for values, place in zip(ways, places, strict=True):
             for known in (self._neutral, self.given, self.unsized, self._settled, self._beside):
-                if value in known:
+                if known.issuperset(values):
                     known.add(place)
 
     def look_at(self, op: ir.Operation) -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
+from scalify_hlo.analysis.branches import yielded
+from scalify_hlo.analysis.calls import BRANCHES, CallGraph, defining_op, terminator
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.origins import Origins, is_uniform
 from scalify_hlo.analysis.products import is_batched, is_padded_away, product_sizes
@@ -29,14 +30,14 @@ def of_layers(gradients: Iterable[ir.Value], calls: CallGraph, of_given: Iterabl
     products = {value: _products(value, calls) for value in gradients if tensor_info(value.type).rank > 1}
     directions = {value: set(map(names.direction, each)) for value, each in products.items()}
     origins = Origins(calls)
-    given = {origins.of(operand).root for op in of_given for operand in op.operands}
+    given = {origins.of(operand, op).root for op in of_given for operand in op.operands}
     named = any(Direction.BACKWARD in each for each in directions.values())
     return {
         value
         for value, each in directions.items()
         if (each == {Direction.BACKWARD} if named else each)
         and not _is_of_matrices(value, calls, names)
-        and not any(origins.of(x).root in given for op in products[value] for x in op.operands)
+        and not any(origins.of(x, op).root in given for op in products[value] for x in op.operands)
     }
 
 
@@ -80,6 +81,8 @@ def _products(value: ir.Value, calls: CallGraph) -> list[ir.Operation]:
             return []
         if op.name in _SUMS:
             pending += op.operands
+        elif op.name in BRANCHES:
+            pending += yielded(op, ir.OpResult(value).result_number)
         elif op.name != "stablehlo.dot_general":
             before = op.operands[0] if op.name in _MOVED else _before(op, value, calls)
             if before is None:

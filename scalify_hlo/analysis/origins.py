@@ -7,7 +7,8 @@ told from a forward one in a program without names.
 
 import dataclasses
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, hands_on, terminator
+from scalify_hlo.analysis.branches import Taken, branches_around, yielded_if
+from scalify_hlo.analysis.calls import BRANCHES, CallGraph, callee_name, defining_op, hands_on, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers, carries
 from scalify_hlo.module.constants import dense_value
@@ -44,26 +45,43 @@ class Origin:
 
 
 class Origins:
-    """Traces values of one module, across calls and loops. Results are remembered; the module must not change."""
+    """Traces values of one module, across calls, loops and branches. Results are remembered; the module must not
+    change."""
 
     def __init__(self, calls: CallGraph):
         self._calls = calls
-        self._known: dict[ir.Value, Origin] = {}
+        self._taken: dict[ir.Block, Taken] = {}
+        self._known: dict[Taken, dict[ir.Value, Origin]] = {(): {}}
 
-    def of(self, value: ir.Value) -> Origin:
-        """The origin of a ranked tensor."""
-        found = self._known.get(value)
+    def of(self, value: ir.Value, reader: ir.Operation | None = None) -> Origin:
+        """The origin of a ranked tensor; as a reader has it, which may stand in a branch."""
+        taken: Taken | None = ()
+        if reader is not None:
+            taken = self._taken.get(block := reader.block)
+            if taken is None:
+                taken = self._taken[block] = branches_around(block)
+        return self._of(value, taken)
+
+    def _of(self, value: ir.Value, taken: Taken) -> Origin:
+        known = self._known.setdefault(taken, {})
+        found = known.get(value)
         if found is None:
-            found = self._known[value] = self._trace(value)
+            found = known[value] = self._trace(value, taken)
         return found
 
-    def _trace(self, value: ir.Value) -> Origin:
+    def _trace(self, value: ir.Value, taken: Taken) -> Origin:
         dims: Dimensions = tuple(frozenset([d]) for d in range(ir.RankedTensorType(value.type).rank))
         slices: tuple[str, ...] = ()
         stack: list[ir.Operation] = []
         for _ in range(_MAX_STEPS):
             op = defining_op(value)
-            step = self._through_argument(value, dims, stack) if op is None else self._through(op, value, dims, stack)
+            if op is not None and op.name in BRANCHES:
+                given = self._yielded(op, ir.OpResult(value).result_number, taken)
+                step = None if given is None else (given, dims, "")
+            elif op is None:
+                step = self._through_argument(value, dims, stack)
+            else:
+                step = self._through(op, value, dims, stack)
             if step is None:
                 break
             value, dims, cut = step
@@ -133,6 +151,11 @@ class Origins:
                 return op.operands[1 if name == "stablehlo.clamp" else 0], dims, ""
             case _:
                 return None
+
+    def _yielded(self, op: ir.Operation, index: int, taken: Taken) -> ir.Value | None:
+        """What branches give as a result, if all give the same; that of the one that is taken, if it is known."""
+        values = yielded_if(taken, op, index)
+        return values[0] if len(values) == 1 or len({self._of(value, taken) for value in values}) == 1 else None
 
     def _through_loop(
         self, loop: ir.Operation, index: int, dims: Dimensions, stack: list[ir.Operation]

@@ -16,6 +16,7 @@ from scalify_hlo.analysis.calls import CallGraph, defining_op, loops_around, pro
 from scalify_hlo.analysis.multiplied_in_turns import products_in_turns
 from scalify_hlo.analysis.name_stack import Direction, NameStacks, argument_name, direction_of, is_recomputed
 from scalify_hlo.analysis.origins import Origin, Origins
+from scalify_hlo.analysis.repeated_products import gives_the_same
 from scalify_hlo.analysis.value_graph import ValueGraph
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.errors import describe_location
@@ -66,6 +67,7 @@ class MatrixProduct:
     operands cannot be told apart in a backward product (gradient times gradient).
     role: `forward`, `gradient of the input`, `gradient of the weight`, `gradient` (of activations), or `unclear`.
     layer: the forward product that this one computes or differentiates; None where none was found.
+    repeats: the forward product that this one of the backward pass computes once more.
     weight: the name of the function argument that the layer multiplies by (`P['blocks'][0]['w1']`), or "".
     in_training: whether the program has a backward pass.
     of_activations: whether the layer multiplies what layers gave by what layers gave, such as a Gram matrix does.
@@ -82,6 +84,7 @@ class MatrixProduct:
     role: str = ""
     evidence: Literal["names", "data flow"] = "data flow"
     layer: "MatrixProduct | None" = None
+    repeats: "MatrixProduct | None" = None
     weight: str = ""
     is_head: bool = False
     is_embedding: bool = False
@@ -202,7 +205,9 @@ class _Classifier:
         if self.named or not any(self.names.tells_derivatives(op) for op in operations):
             self._by_data_flow()
         if self.named:
-            self._by_names()
+            directions = [direction_of(product.name) for product in self.products]
+            self._find_repeated(directions)
+            self._by_names(directions)
         in_turns = products_in_turns(calls, [product.op for product in self.products])
         for product in self.products if in_turns else ():
             product.in_turns = product.op.results[0] in in_turns
@@ -220,11 +225,11 @@ class _Classifier:
             else stablehlo.DotDimensionNumbers.get([], [], [1], [1])
         )
         lhs = Operand(
-            op.operands[0], self.origins.of(op.operands[0]),
+            op.operands[0], self.origins.of(op.operands[0], op),
             list(numbers.lhs_contracting_dimensions), list(numbers.lhs_batching_dimensions),
         )  # fmt: skip
         rhs = Operand(
-            op.operands[1], self.origins.of(op.operands[1]),
+            op.operands[1], self.origins.of(op.operands[1], op),
             list(numbers.rhs_contracting_dimensions), list(numbers.rhs_batching_dimensions),
         )  # fmt: skip
         name = self.names.full_name(op)
@@ -269,12 +274,26 @@ class _Classifier:
                     earlier.setdefault(operand.origin.key, []).append(operand)
         return seeds
 
-    def _by_names(self) -> None:
+    def _find_repeated(self, directions: Sequence[Direction]) -> None:
+        """What the backward pass computes as the forward pass did is of that, whatever its name says."""
+        readers: dict[ir.Value, list[MatrixProduct]] = {}  # of a weight
+        repeated: dict[ir.Operation, ir.Operation] = {}
+        for product, direction in zip(self.products, directions, strict=True):
+            again = direction is Direction.BACKWARD or is_recomputed(product.name)
+            for operand in product.operands:
+                if not again:
+                    readers.setdefault(operand.origin.root, []).append(product)
+                elif product.repeats is None:
+                    for earlier in readers.get(operand.origin.root, ()):
+                        if gives_the_same(product.op, earlier.op, self.origins, repeated):
+                            product.repeats, repeated[product.op] = earlier, earlier.op
+                            break
+
+    def _by_names(self, directions: Sequence[Direction]) -> None:
         """Direction from the name stack, where the module has names from differentiation at all."""
-        for product in self.products:
-            direction = direction_of(product.name)
+        for product, direction in zip(self.products, directions, strict=True):
             product.evidence = "names"
-            if direction is not Direction.BACKWARD:
+            if direction is not Direction.BACKWARD or product.repeats is not None:
                 product.kind = "forward"
                 product.lhs.is_gradient = product.rhs.is_gradient = False
                 continue
@@ -300,7 +319,7 @@ class _Classifier:
         gradient_layer: dict[object, MatrixProduct] = {}
         for product in self.products:
             if product.kind == "forward":
-                product.layer = product
+                product.layer = product.repeats or product
                 product.weight = _weight_name(product)
                 for operand in product.operands:
                     by_operand.setdefault(operand.origin.key, []).append(product)
@@ -505,6 +524,7 @@ def _weight_name(product: MatrixProduct) -> str:
 
 def _layer_key(product: MatrixProduct) -> object:
     """Equal for a product and its recomputed copies: the weight, where there is one."""
+    product = product.repeats or product
     weight = _weight(product)
     return product.op.results[0] if weight is None else weight.origin.key
 

@@ -2,7 +2,7 @@
 
 import functools
 
-from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
+from scalify_hlo.analysis.calls import BRANCHES, CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.update_region import before_marker, without_ones
 from scalify_hlo.bindings import ir
@@ -60,7 +60,7 @@ class Sources:
             return self._of_loop(op, index)
         if op.name == MANUAL:
             return [terminator(op.regions[0].blocks[0]).operands[index]]
-        if op.name in ("stablehlo.case", "stablehlo.if"):
+        if op.name in BRANCHES and not self.is_backward(op):
             return [terminator(region.blocks[0]).operands[index] for region in op.regions]
         if op.name == "stablehlo.constant":
             return []
@@ -108,7 +108,7 @@ class Sources:
         body = self.calls.callee_body(op)
         if body is not None:
             return [terminator(body).operands[index]]
-        if op.name in ("stablehlo.case", "stablehlo.if"):
+        if op.name in BRANCHES:
             return [terminator(region.blocks[0]).operands[index] for region in op.regions]
         if op.name == "stablehlo.while":
             return [op.operands[index], terminator(op.regions[1].blocks[0]).operands[index]]

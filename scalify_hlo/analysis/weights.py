@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 
 from scalify_hlo.analysis.caches import find_caches_of
-from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, program_order, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, program_order, terminator
 from scalify_hlo.analysis.intervals import MOVES
 from scalify_hlo.analysis.origins import Origin, Origins
 from scalify_hlo.bindings import ir
@@ -38,12 +38,10 @@ def find_weights(module: ir.Module, main: str, inputs: Collection[int] = ()) -> 
     return _Finder(CallGraph(module), main, inputs).weights
 
 
-def frozen_weights(module: ir.Module, main: str) -> list[ir.Operation]:
-    """The constants of the function `main` that are weights: dense float tensors of rank 2 and more."""
-    finder = _Finder(CallGraph(module), main)
-    function = CallGraph(module).functions[main]
-    inside = {op.results[0] for op in walk(function) if op.name == "stablehlo.constant"}
-    return [value.owner.operation for value in finder.constants if value in inside]
+def frozen_weights(calls: CallGraph, main: str) -> list[ir.Operation]:
+    """The constants of the function `main`, and of those that it calls, that are weights: dense float tensors of rank 2
+    and more."""
+    return [value.owner.operation for value in _Finder(calls, main).constants]
 
 
 class _Finder:
@@ -60,7 +58,7 @@ class _Finder:
         for op in program_order(calls):
             if op.name in _PRODUCTS:
                 sides = [origins.of(operand) for operand in op.operands]
-                frozen = [side.root for side in sides if _is_frozen(side.root)]
+                frozen = [side.root for side in sides if is_frozen(side.root)]
                 self.constants |= dict.fromkeys(frozen if len(frozen) == 1 else [])
                 left, right = (self._argument(side) for side in sides)
                 if op.name == "stablehlo.convolution":
@@ -77,7 +75,7 @@ class _Finder:
                 origin = origins.of(op.operands[0])
                 table = self._argument(origin)
                 tables |= set() if table is None else {table}
-                self.constants |= dict.fromkeys([origin.root] if _is_frozen(origin.root) else [])
+                self.constants |= dict.fromkeys([origin.root] if is_frozen(origin.root) else [])
         tables -= {each for pair in both for each in pair}
         self.weights |= tables
         self._decide(both)
@@ -182,7 +180,7 @@ def _is_quantised(value: ir.Value, *, may_be_given: bool) -> bool:
     return codes
 
 
-def _is_frozen(value: ir.Value) -> bool:
+def is_frozen(value: ir.Value) -> bool:
     """Whether a value is a constant of many different numbers."""
     op = defining_op(value)
     if op is None or op.name != "stablehlo.constant" or not _is_tensor(value):

@@ -8,7 +8,7 @@ on itself) does not stop at a call. What is left are functions that are called s
 import collections
 import dataclasses
 
-from scalify_hlo.analysis.calls import callee_name, terminator, walk
+from scalify_hlo.analysis.calls import callee_name, referred_to, terminator, walk
 from scalify_hlo.analysis.name_stack import own_name
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import symbol_name
@@ -62,7 +62,7 @@ class _Inlining:
             if op.name == "func.call":
                 calls.append(op)
             elif op.name in ("stablehlo.composite", "stablehlo.custom_call"):
-                self.uses.update(2 * _referred_to(op))
+                self.uses.update(2 * referred_to(op))
         self.uses.update(name for call in calls if (name := callee_name(call)))
         name = symbol_name(function)
         self.functions[name] = _Function(function, len(inner), calls, _is_private(function) and _is_plain(function))
@@ -141,15 +141,6 @@ def _name_behind(prefix: str, op: ir.Operation) -> None:
         for block in region.blocks:
             for inner in block.operations:
                 _name_behind(prefix, inner.operation)
-
-
-def _referred_to(op: ir.Operation) -> list[str]:
-    """The functions that an operation refers to by an attribute."""
-    if op.name == "stablehlo.composite":
-        return [ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value]
-    if "called_computations" not in op.attributes:
-        return []
-    return [ir.FlatSymbolRefAttr(each).value for each in ir.ArrayAttr(op.attributes["called_computations"])]
 
 
 def _is_private(function: ir.Operation) -> bool:

@@ -64,6 +64,7 @@ class Rewriter:
         self.closed: list[ir.Operation] = []  # what was emitted in regions
         self.sums: list[Sum] = []
         self.products: list[Product] = []
+        self.copies: list[ir.Operation] = []  # of data that are values of their own meanwhile
         self.stamped: list[Stamped] = []
         # Operations, with their identities, that are to be given shardings at the end, if they are still there.
         self.layouts: list[tuple[int, ir.Operation, ir.Attribute]] = []
@@ -389,6 +390,8 @@ class Rewriter:
 
     def finish(self) -> None:
         """Erase what has been replaced and what has become unused by it."""
+        for copy in self.copies:
+            copy.results[0].replace_all_uses_with(copy.operands[0])
         stamps = Inheritance(self.stamped)
         erased = erase_dead([*self.emit.scope.emitted, *self.closed, *self.dead], stamps)
         stamps.settle(erased)
@@ -427,7 +430,7 @@ class Attempt:
         self.remarks = len(rewriter.functions.remarks)
         self.dead = len(rewriter.dead)
         self.closed = len(rewriter.closed)
-        self.sums, self.products = len(rewriter.sums), len(rewriter.products)
+        self.sums, self.products, self.copies = len(rewriter.sums), len(rewriter.products), len(rewriter.copies)
         self.layouts = len(rewriter.layouts)
         self.stamped = len(rewriter.stamped)
         rewriter.journals.append(self.journal)
@@ -467,6 +470,7 @@ class Attempt:
         del rewriter.closed[self.closed :]
         del rewriter.sums[self.sums :]
         del rewriter.products[self.products :]
+        del rewriter.copies[self.copies :]
         del rewriter.layouts[self.layouts :]
         del rewriter.stamped[self.stamped :]
 

@@ -31,6 +31,14 @@ def parent(op: ir.Operation) -> ir.Operation | None:
     return None if above is None else above.operation
 
 
+def is_per_device(op: ir.Operation) -> bool:
+    """Whether an operation is in per-device code, within its function."""
+    above = parent(op)
+    while above is not None and above.name != MANUAL:
+        above = parent(above)
+    return above is not None
+
+
 def is_partitioned(module: ir.Module) -> bool:
     """Whether tensors may lie on several devices, and parts that are read together be moved."""
     attributes = module.operation.attributes

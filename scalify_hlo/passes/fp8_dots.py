@@ -28,6 +28,7 @@ from typing import ClassVar, Literal
 
 from scalify_hlo.analysis.given_integers import is_wide_integer
 from scalify_hlo.analysis.products import MatrixProduct, matrix_products
+from scalify_hlo.analysis.weights import is_frozen
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import argument_names, argument_shapes, attributes_of
@@ -252,6 +253,8 @@ class FP8Dots(Pass):
         elif _is_marked(product, FED_BACK):
             return "what it is computed of is fed back by it, with its errors"
         elif KEPT in product.op.attributes:
+            if any(is_frozen(operand.origin.root) for operand in product.operands):
+                return "kept by scalify-cast: one side is a constant, such as a transform's or a small weight"
             return (
                 "kept by scalify-cast: the optimiser's, named by keep, a transform, of an index or an angle, or asking "
                 "for more precision than others"

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.analysis.update import trains
 from scalify_hlo.analysis.weights import frozen_weights
 from scalify_hlo.bindings import ir
@@ -24,6 +25,7 @@ from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.fold_scales import fold_scales
+from scalify_hlo.passes.lifted_constants import lift_through_calls
 from scalify_hlo.types import LARGEST, tensor_info
 
 # Of a constant in E4M3: the numbers, f32, that it was rounded from.
@@ -53,7 +55,8 @@ class LiftWeights(Pass):
                 return
             body = main.regions[0].blocks[0]
             attributes = attributes_of(main, "arg_attrs", len(body.arguments))
-            lifted = [op for op in frozen_weights(module, name) if self._is_lifted(op)]
+            calls = CallGraph(module)
+            lifted = lift_through_calls(calls, name, filter(self._is_lifted, frozen_weights(calls, name)))
             for i, op in enumerate(lifted):
                 argument = body.add_argument(op.results[0].type, ir.Location.name(f"constant.{i}", op.location))
                 own = scaled_argument((), None) if self.scaled else {}

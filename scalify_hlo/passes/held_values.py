@@ -52,6 +52,11 @@ class Held:
         return self.in_memory and self.computed == WIDE
 
     @property
+    def is_rounded(self) -> bool:
+        """Whether what is read has been rounded to the natural type, whatever type it is read in."""
+        return self.computed == self.natural or not (self.in_memory or self.extreme or self.transient)
+
+    @property
     def is_few(self) -> bool:
         """Whether it is computed of few numbers one by one, and not of what repeats them along rows."""
         return 0 < tensor_info(self.raw.type).size <= self.few

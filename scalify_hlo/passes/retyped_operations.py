@@ -143,10 +143,13 @@ class OperationRetyper:
             self.exact.of_any_size.update(op.results)
         self.exact.note_quotient(op, operands)
         # A tensor is computed wide, and rounded where it is written; the body of a reduction computes on numbers.
-        narrow = not tensor_info(op.results[0].type).rank and all(
-            held.natural == compute if held.constant is None else fits(held.constant, compute)
-            for held in operands.values()
-        )
+        if tensor_info(op.results[0].type).rank:
+            narrow = natural == compute and op.name in _CHOOSE and _are_rounded_or_zeros(operands.values())
+        else:
+            narrow = all(
+                held.natural == compute if held.constant is None else fits(held.constant, compute)
+                for held in operands.values()
+            )
         computed = natural if narrow else WIDE
         self._set(op, computed, natural, operands, exact=op.name in kinds.EXACT_OPERAND)
         self._fold(op, operands)
@@ -359,6 +362,13 @@ def _written(held: Held) -> ir.Value:
     return barrier.results[0]
 
 
+# round(select(p, wide(x), 0)) = select(p, x, 0), of any scale
+def _are_rounded_or_zeros(operands: Iterable[Held]) -> bool:
+    """Whether operands are a tensor that is rounded to the type in which it is stored, and zeros."""
+    tensors = [held for held in operands if held.constant != 0]
+    return len(tensors) == 1 and tensors[0].constant is None and tensors[0].is_rounded
+
+
 def gives_few(op: ir.Operation) -> bool:
     """Whether the result of a product is f32 for its few numbers alone."""
     return is_of_small_matrices(op) or _gives_few(op)
@@ -391,6 +401,8 @@ REPLACES = ("stablehlo.scatter", "stablehlo.dynamic_update_slice")
 # A triangle of a factor, which is NaN where the matrix had none.
 _MASKS = 6
 _BOUNDS = ("stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum")
+# What gives elements of its operands.
+_CHOOSE = frozenset(f"stablehlo.{name}" for name in ("select", "maximum", "minimum"))
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
 _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
 

@@ -100,6 +100,7 @@ class Rewriting(Protocol):
     bounded_divisors: dict[ir.Value, Divisor]
     sums: list[Sum]
     products: list[Product]
+    copies: list[ir.Operation]
     dead: list[ir.Operation]
     settled: set[ir.Value]  # see `mark_settled`
     held: set[ir.Value]  # carried by a loop that brings them back to the scale that they have

@@ -87,6 +87,65 @@ def test_what_joins_two_products_is_held_once() -> None:
     assert len(re.findall("stablehlo.clamp", saturated(joined))) == 2
 
 
+# What the gradient becomes between the square, which is held, and its rounding; how many more clamps it takes.
+CHOSEN = {
+    "select zeros": ("%h = stablehlo.select %m, %wider, %zeros : tensor<8x4xi1>, tensor<8x4xf32>", 0),
+    "maximum, moved": (
+        """%i = stablehlo.maximum %wider, %zeros : tensor<8x4xf32>
+  %j = stablehlo.reverse %i, dims = [0] : tensor<8x4xf32>
+  %h = stablehlo.optimization_barrier %j : tensor<8x4xf32>""",
+        0,
+    ),
+    "select numbers beyond": ("%h = stablehlo.select %m, %wider, %masks : tensor<8x4xi1>, tensor<8x4xf32>", 1),
+    "select what is computed": ("%h = stablehlo.select %m, %wider, %z : tensor<8x4xi1>, tensor<8x4xf32>", 1),
+    "computed": ("%h = stablehlo.add %wider, %wider : tensor<8x4xf32>", 1),
+}
+
+
+@pytest.mark.parametrize("form", CHOSEN)
+def test_what_is_chosen_from_what_is_within_has_no_clamp(form: str) -> None:
+    chosen, clamps = CHOSEN[form]
+    more = f"""  %wider = stablehlo.convert %g : (tensor<8x4xf16>) -> tensor<8x4xf32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+  %masks = stablehlo.constant dense<-1.0e9> : tensor<8x4xf32>
+  %m = stablehlo.compare GT, %wide, %zeros : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xi1>
+  {chosen}
+  %k = stablehlo.convert %h : (tensor<8x4xf32>) -> tensor<8x4xf16>
+"""
+    text = STEP.replace("  %dw = ", more + "  %dw = ").replace(
+        "%dw = stablehlo.dot_general %x, %g", "%dw = stablehlo.dot_general %x, %k"
+    )
+    assert len(re.findall("stablehlo.clamp", saturated(text))) == 2 + clamps
+    if "beyond" not in form:
+        for before, after in zip(run(text, 1.0), run(saturated(text), 1.0), strict=True):
+            np.testing.assert_array_equal(before, after)
+    assert np.isfinite(run(saturated(text), 2.0**14)[0]).all()
+
+
+def test_a_smaller_type_has_a_clamp_of_its_own() -> None:
+    text = STEP.replace("-> (tensor<16x4xf32>, tensor<8x4xf16>)", "-> (tensor<16x4xf32>, tensor<8x4xf8E5M2>)")
+    text = text.replace("  %dw = ", "  %k = stablehlo.convert %g : (tensor<8x4xf16>) -> tensor<8x4xf8E5M2>\n  %dw = ")
+    text = text.replace(
+        "return %new, %g : tensor<16x4xf32>, tensor<8x4xf16>", "return %new, %k : tensor<16x4xf32>, tensor<8x4xf8E5M2>"
+    )
+    assert len(re.findall("stablehlo.clamp", saturated(text))) == 3
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp8-fp16-state"])
+def test_the_gradient_of_relu_is_chosen_in_f16(precision: str) -> None:
+    """It was widened, chosen, clamped and rounded; and what is measured was converted to the type that it has."""
+
+    def loss(w: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.mean((jax.nn.relu(x @ w[0] + w[1]) @ w[0] + w[1] - y) ** 2)
+
+    x, w = np.ones((16, 32), np.float32), [np.ones((32, 32), np.float32), np.ones(32, np.float32)]
+    scaled = scalify_hlo.scalify(jax.grad(loss), precision=precision)
+    text = scaled.lower(*scalify_hlo.as_scaled_array((w, x, x))).as_text()
+    assert re.search(r"stablehlo.select .*: tensor<16x32xi1>, tensor<16x32xf16>", text)
+    assert not re.search(r"stablehlo.select .*: tensor<16x32xi1>, tensor<16x32xf32>", text)
+    assert not re.search(r"stablehlo.convert %\w+ : tensor", text)
+
+
 def step(state: Any, x: jax.Array) -> tuple[Any, jax.Array]:
     """Two layers and momentum; the loss is as large as the targets that x brings."""
 
