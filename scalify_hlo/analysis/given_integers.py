@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from scalify_hlo.analysis.calls import CallGraph
 from scalify_hlo.analysis.following import follow
-from scalify_hlo.analysis.products import contracted_dimensions
+from scalify_hlo.analysis.product_shapes import contracted_dimensions
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.traits import SUMS, Trait, names
 from scalify_hlo.types import tensor_info

@@ -6,7 +6,7 @@ from scalify_hlo.analysis.branches import yielded
 from scalify_hlo.analysis.calls import BRANCHES, CallGraph, defining_op, terminator
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.origins import Origins, is_uniform
-from scalify_hlo.analysis.products import is_batched, is_padded_away, product_sizes
+from scalify_hlo.analysis.product_shapes import is_batched, is_padded_away, product_sizes
 from scalify_hlo.bindings import ir
 from scalify_hlo.module import traits
 from scalify_hlo.module.carriers import carries

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from scalify_hlo.analysis.calls import CallGraph, defining_op, enters_unchanged, terminator
 from scalify_hlo.analysis.intervals import before_moves
-from scalify_hlo.analysis.products import product_sizes
+from scalify_hlo.analysis.product_shapes import product_sizes
 from scalify_hlo.analysis.residuals import Slice
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, number_behind, read_dense

@@ -23,7 +23,8 @@ from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.joined import taken_apart
 from scalify_hlo.analysis.numbers_of_integers import is_times_integers
 from scalify_hlo.analysis.product_chains import long_chains
-from scalify_hlo.analysis.products import MatrixProduct, is_of_small_matrices, matrix_products
+from scalify_hlo.analysis.product_shapes import is_of_small_matrices
+from scalify_hlo.analysis.products import MatrixProduct, matrix_products
 from scalify_hlo.analysis.unlike_columns import unlike_columns
 from scalify_hlo.analysis.update import find_update
 from scalify_hlo.analysis.update_region import UpdateRegion

@@ -20,7 +20,7 @@ import dataclasses
 from typing import ClassVar
 
 from scalify_hlo.analysis.calls import defining_op, walk
-from scalify_hlo.analysis.products import BLOCK_SCALED, contracted_dimensions
+from scalify_hlo.analysis.product_shapes import BLOCK_SCALED, contracted_dimensions
 from scalify_hlo.aot.targets import target
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.engine.signature import public_function

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from scalify_hlo.analysis.products import contracted_dimensions, extent, is_batched
+from scalify_hlo.analysis.product_shapes import contracted_dimensions, extent, is_batched
 from scalify_hlo.bindings import ir
 from scalify_hlo.execution.element_types import NUMPY_DTYPES
 from scalify_hlo.module import block_numbers

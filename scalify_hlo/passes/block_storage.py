@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from scalify_hlo.analysis.calls import hands_on, walk
-from scalify_hlo.analysis.products import contracted_dimensions
+from scalify_hlo.analysis.product_shapes import contracted_dimensions
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import NAME, argument_names, attributes_of
 from scalify_hlo.execution.element_types import Array

@@ -10,7 +10,7 @@ launched in each iteration. They are written as FP8 products read them, along th
 from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import defining_op, terminator
-from scalify_hlo.analysis.products import contracted_dimensions, is_batched
+from scalify_hlo.analysis.product_shapes import contracted_dimensions, is_batched
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info

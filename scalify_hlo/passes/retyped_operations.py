@@ -9,7 +9,7 @@ from scalify_hlo.analysis.exponents import Exponentials
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.layer_gradients import of_layers
 from scalify_hlo.analysis.memory import Memory
-from scalify_hlo.analysis.products import is_batched, is_of_small_matrices, is_padded, product_sizes
+from scalify_hlo.analysis.product_shapes import is_batched, is_of_small_matrices, is_padded, product_sizes
 from scalify_hlo.analysis.update_region import UpdateRegion
 from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic, describe_location

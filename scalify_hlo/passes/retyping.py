@@ -29,7 +29,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.asked_precision import carried_in_f32
 from scalify_hlo.analysis.calls import defining_op, only_reader, terminator
 from scalify_hlo.analysis.intervals import before_moves
-from scalify_hlo.analysis.products import is_padded
+from scalify_hlo.analysis.product_shapes import is_padded
 from scalify_hlo.analysis.residuals import residual_values
 from scalify_hlo.analysis.simulations import simulated_values
 from scalify_hlo.bindings import ir

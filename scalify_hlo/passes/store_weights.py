@@ -20,7 +20,7 @@ from scalify_hlo.analysis.calls import CallGraph, defining_op, walk
 from scalify_hlo.analysis.channels import channel_dimensions
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.origins import Origins
-from scalify_hlo.analysis.products import contracted_dimensions, is_batched, is_product
+from scalify_hlo.analysis.product_shapes import contracted_dimensions, is_batched, is_product
 from scalify_hlo.analysis.weights import GATHERS
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.engine.selection import LIFTED, TRANSPOSED, argument_names, argument_shapes, attributes_of

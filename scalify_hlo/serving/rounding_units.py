@@ -16,7 +16,8 @@ import numpy as np
 
 from scalify_hlo.analysis.calls import CallGraph, walk
 from scalify_hlo.analysis.origins import Origins
-from scalify_hlo.analysis.products import MatrixProduct, contracted_dimensions
+from scalify_hlo.analysis.product_shapes import contracted_dimensions
+from scalify_hlo.analysis.products import MatrixProduct
 from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import argument_names, attributes_of
 from scalify_hlo.engine.signature import public_function
