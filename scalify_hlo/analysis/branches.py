@@ -6,9 +6,10 @@ Of two such operations with one index the same branch is taken: what stands in a
 first what the branch of the same number gave.
 """
 
-from scalify_hlo.analysis.calls import BRANCHES, defining_op, terminator
+from scalify_hlo.analysis.calls import defining_op, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
+from scalify_hlo.module.traits import BRANCHES
 
 # Indices, before conversions, and the numbers of the branches that are taken then.
 Taken = tuple[tuple[ir.Value, int], ...]

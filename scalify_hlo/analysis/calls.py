@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.traits import BRANCHES
 
 # Operations that call a function, and the attribute that names it.
 CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
-# Operations of which one region is run, and gives the results.
-BRANCHES = ("stablehlo.case", "stablehlo.if")
 
 
 def callee_name(op: ir.Operation) -> str | None:

@@ -10,8 +10,9 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from scalify_hlo.analysis.branches import yielded
-from scalify_hlo.analysis.calls import BRANCHES, CallGraph, terminator
+from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.traits import BRANCHES
 
 # Called with the values that may lead to each of some places, and these places.
 HandOn = Callable[[Iterable[Sequence[ir.Value]], Iterable[ir.Value]], None]

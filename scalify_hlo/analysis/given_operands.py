@@ -12,12 +12,12 @@ import enum
 from collections.abc import Collection, Iterable
 
 from scalify_hlo.analysis.branches import yielded
-from scalify_hlo.analysis.calls import BRANCHES, CallGraph, defining_op
+from scalify_hlo.analysis.calls import CallGraph, defining_op
 from scalify_hlo.analysis.origins import Origins
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import is_scale_marker
 from scalify_hlo.module.manual import MANUAL
-from scalify_hlo.module.traits import Trait, has, names
+from scalify_hlo.module.traits import BRANCHES, Trait, has, names
 from scalify_hlo.types import tensor_info
 
 _MOVES = names(Trait.MOVES | Trait.CARRIES, without=Trait.COLLECTIVE)

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 
 from scalify_hlo.analysis.branches import yielded
-from scalify_hlo.analysis.calls import BRANCHES, CallGraph, defining_op, terminator
+from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.origins import Origins, is_uniform
 from scalify_hlo.analysis.product_shapes import is_batched, is_padded_away, product_sizes
 from scalify_hlo.bindings import ir
 from scalify_hlo.module import traits
 from scalify_hlo.module.carriers import carries
+from scalify_hlo.module.traits import BRANCHES
 from scalify_hlo.types import tensor_info
 
 _MOVED = frozenset({"stablehlo.convert", "stablehlo.transpose", "stablehlo.reshape"})

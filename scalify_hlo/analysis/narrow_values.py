@@ -12,12 +12,12 @@ from scalify_hlo.module.carriers import MAY_CARRY, carries
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import MANUAL
-from scalify_hlo.module.traits import Trait, has, names, of
+from scalify_hlo.module.traits import BRANCHES, Trait, has, names, of
 from scalify_hlo.types import TensorInfo, tensor_info
 
 # On operations that no narrow value has to do with, in a module that has some.
 WIDE = "scalify.wide"
-_LOOP, _BRANCHES = "stablehlo.while", ("stablehlo.case", "stablehlo.if")
+_LOOP = "stablehlo.while"
 _CONSTANTS = ("stablehlo.constant", "stablehlo.iota")
 _EACH_ITS_OWN = ("stablehlo.optimization_barrier",)
 _MOVES = names(Trait.MOVES, without=Trait.COLLECTIVE)
@@ -162,7 +162,7 @@ def _groups(op: ir.Operation, functions: dict[str, ir.Operation]) -> Iterator[li
         condition, body = (region.blocks[0] for region in op.regions)
         carried = zip(operands, results, condition.arguments, body.arguments, terminator(body).operands, strict=True)
         yield from map(list, carried)
-    elif op.name in _BRANCHES:
+    elif op.name in BRANCHES:
         for region in op.regions:
             yield from map(list, zip(results, terminator(region.blocks[0]).operands, strict=True))
     elif op.name == MANUAL:

@@ -8,11 +8,12 @@ told from a forward one in a program without names.
 import dataclasses
 
 from scalify_hlo.analysis.branches import Taken, branches_around, yielded_if
-from scalify_hlo.analysis.calls import BRANCHES, CallGraph, callee_name, defining_op, hands_on, terminator
+from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, hands_on, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers, carries
 from scalify_hlo.module.constants import dense_value
 from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.traits import BRANCHES
 from scalify_hlo.types import tensor_info
 
 Dimensions = tuple[frozenset[int], ...]

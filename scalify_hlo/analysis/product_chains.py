@@ -16,13 +16,12 @@ from typing import Literal
 from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.traits import SUMS, Trait, names
+from scalify_hlo.module.traits import BRANCHES, SUMS, Trait, names
 
 _CONTRACTIONS = names(Trait.CONTRACTS)
 _JOINS = frozenset(
     (*SUMS, "stablehlo.concatenate", "stablehlo.select", "stablehlo.pad", "stablehlo.dynamic_update_slice")
 )
-_BRANCHES = ("stablehlo.case", "stablehlo.if")
 # Whose size does not follow from their operand's.
 _BOUNDED = frozenset(f"stablehlo.{name}" for name in ("exponential", "logistic", "cosine", "sign", "compare"))
 _REDUCTIONS = ("stablehlo.reduce", "stablehlo.reduce_window")
@@ -30,7 +29,7 @@ _INVERSES = ("stablehlo.rsqrt", "stablehlo.power")
 
 # Looked at though nothing that they read may follow from a product.
 _CALLS = names(Trait.CALLS)
-_ALWAYS = _CONTRACTIONS | _CALLS | {"stablehlo.while", *_BRANCHES}
+_ALWAYS = _CONTRACTIONS | _CALLS | {"stablehlo.while", *BRANCHES}
 
 # Of a value: the products behind it, or None if it follows from none.
 _Length = int | None
@@ -88,7 +87,7 @@ class _Chains:
             for region in op.regions:
                 self.block(region.blocks[0], [None] * len(op.operands), in_loop=True)
             return [None] * len(op.results)
-        if name in _BRANCHES:
+        if name in BRANCHES:
             branches = [self.block(region.blocks[0], [], in_loop=in_loop) for region in op.regions]
             return [_longest(results) for results in zip(*branches, strict=True)]
         if name in _CONTRACTIONS:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.traits import Trait, carried, names
+from scalify_hlo.module.traits import BRANCHES, Trait, carried, names
 
 # NaN where operand 0 is negative.
 _ROOTS = {"stablehlo.sqrt", "stablehlo.rsqrt", "stablehlo.log", "stablehlo.power"}
@@ -17,7 +17,6 @@ _EVERY = names(Trait.ASSEMBLES) | {"stablehlo.add", "stablehlo.multiply", "stabl
 _FIRST = names(Trait.MOVES, without=Trait.COLLECTIVE) | {
     "stablehlo.subtract", "stablehlo.divide", "stablehlo.sqrt", "stablehlo.cbrt", "stablehlo.reduce",
 }  # fmt: skip
-_BRANCHES = ("stablehlo.case", "stablehlo.if")
 
 
 def under_roots(module: ir.Module, function: ir.Operation) -> frozenset[int]:
@@ -49,7 +48,7 @@ def _before(value: ir.Value, calls: CallGraph) -> list[ir.Value]:
         return [rounded]
     if op.name == "stablehlo.while":
         return [op.operands[index], terminator(op.regions[1].blocks[0]).operands[index]]
-    if op.name in _BRANCHES:
+    if op.name in BRANCHES:
         return [terminator(region.blocks[0]).operands[index] for region in op.regions]
     if callee_name(op) in calls.functions:
         body = calls.callee_body(op)

@@ -2,13 +2,13 @@
 
 import functools
 
-from scalify_hlo.analysis.calls import BRANCHES, CallGraph, callee_name, defining_op, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, callee_name, defining_op, terminator, walk
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.analysis.update_region import before_marker, without_ones
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import carried_by
 from scalify_hlo.module.manual import MANUAL
-from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.module.traits import BRANCHES, Trait, names
 from scalify_hlo.types import tensor_info
 
 # Each element of the result depends on the same element of the operands (and on scalars).

@@ -14,6 +14,7 @@ from scalify_hlo.analysis.calls import CALLS, CallGraph, callee_name, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import MAY_CARRY, carries
 from scalify_hlo.module.manual import MANUAL
+from scalify_hlo.module.traits import BRANCHES
 from scalify_hlo.types import tensor_info
 
 # Who reads a value.
@@ -79,7 +80,7 @@ class ValueGraph:
                 self._add_loop(op)
             elif op.name == MANUAL:
                 self._add_manual(op)
-            elif op.name in ("stablehlo.case", "stablehlo.if"):
+            elif op.name in BRANCHES:
                 self._add_branches(op)
             elif len(op.results):
                 self._add_plain(op)

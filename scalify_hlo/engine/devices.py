@@ -11,7 +11,7 @@ from scalify_hlo.analysis.calls import terminator
 from scalify_hlo.bindings import ir, sdy
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.manual import EVERYWHERE, GROUPS, MANUAL, covers, groups_around, parent
-from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.module.traits import BRANCHES, Trait, names
 
 # Operations whose result is a function of their operands alone.
 _FUNCTIONS = names(Trait.FUNCTION, without=Trait.CONSTANT)
@@ -41,7 +41,7 @@ def _same(value: ir.Value, assumed: set[ir.Value]) -> bool:
     if op.name == "stablehlo.while":
         index = next(i for i, result in enumerate(op.results) if result == value)
         return _carried(op, index, assumed)
-    if op.name in ("stablehlo.case", "stablehlo.if"):
+    if op.name in BRANCHES:
         returned = [terminator(region.blocks[0]).operands[ir.OpResult(value).result_number] for region in op.regions]
         return all(_same(each, assumed) for each in (op.operands[0], *returned))
     if op.name == "stablehlo.all_reduce":

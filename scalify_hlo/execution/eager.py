@@ -19,6 +19,7 @@ from scalify_hlo.execution.xla import Executable
 from scalify_hlo.execution.xla import compile as compile_for_cpu
 from scalify_hlo.module.identity import symbol_name
 from scalify_hlo.module.moves import move
+from scalify_hlo.module.traits import BRANCHES
 
 # Called with an operation, its operands' values and its results'; `path` is where it runs: the calls that led there.
 Observer = Callable[[ir.Operation, Sequence[Array], Sequence[Array], tuple[ir.Operation, ...]], None]
@@ -73,7 +74,7 @@ class Eager:
             return lambda values, path: body(values, {}, (*path, op))
         if op.name == "stablehlo.while":
             return _Control(op, self._while)
-        if op.name in ("stablehlo.case", "stablehlo.if"):
+        if op.name in BRANCHES:
             return _Control(op, self._branch)
         moved = move(op)
         if moved is not None:

@@ -11,6 +11,9 @@ from fractions import Fraction
 
 from scalify_hlo.bindings import ir
 
+# Operations of which one region is run, and gives the results.
+BRANCHES = ("stablehlo.case", "stablehlo.if")
+
 
 class Trait(enum.Flag):
     """One property of an operation.

@@ -11,7 +11,7 @@ from scalify_hlo.analysis.intervals import before_moves, divided_by, guarded_div
 from scalify_hlo.analysis.residuals import Slice
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.carriers import before_carriers
-from scalify_hlo.module.traits import SUMS, is_linear_algebra
+from scalify_hlo.module.traits import BRANCHES, SUMS, is_linear_algebra
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.held_values import Held, fits
 from scalify_hlo.recognition.expansions import Expansion, find_expansions
@@ -85,7 +85,7 @@ class ExactValues:
             name, results = op.name, list(op.results)
             passes_on = name in kinds.MOVEMENT or (name in kinds.ELEMENTWISE and name not in kinds.BOUNDED)
             body = self.calls.callee_body(op)
-            bodies = [region.blocks[0] for region in op.regions] if name in kinds.BRANCHES else [body] if body else []
+            bodies = [region.blocks[0] for region in op.regions] if name in BRANCHES else [body] if body else []
             whole = (
                 (self.logged, name in kinds.SINGULAR and _is_singular(op)),
                 (self.angles, name in kinds.OF_ANGLES),

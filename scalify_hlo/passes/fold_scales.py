@@ -27,6 +27,7 @@ from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import dense_value
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.moves import move
+from scalify_hlo.module.traits import BRANCHES
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.loop_scales import LoopScales
 from scalify_hlo.types import TensorInfo, tensor_info
@@ -105,7 +106,7 @@ class _Folder:
                 for region in op.regions:
                     for inner in region.blocks:
                         self.block(inner)
-                if op.name in ("stablehlo.case", "stablehlo.if"):
+                if op.name in BRANCHES:
                     self.count += self.scales.settle_branches(op)
                 if len(op.results) == 1:
                     self._operation(op)

@@ -19,6 +19,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.engine.selection import NAME, argument_names, attributes_of, result_name
 from scalify_hlo.errors import describe_location
 from scalify_hlo.module.function_types import replace_terminator, retype
+from scalify_hlo.module.traits import BRANCHES
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.instrument import rebuilt
 from scalify_hlo.types import FLOAT_RANGE, LARGEST, tensor_info
@@ -100,7 +101,7 @@ class _Guard:
                 found.append(_Count(self._name(op), _count(op.operands[1], LARGEST[_element(_form(op))])))
             elif op.name == "stablehlo.while":
                 found += self._loop(op)
-            elif op.name in ("stablehlo.case", "stablehlo.if"):
+            elif op.name in BRANCHES:
                 found += self._branches(op)
         return found
 

@@ -21,7 +21,7 @@ from scalify_hlo.engine.signature import public_function
 from scalify_hlo.errors import Diagnostic, ScalifyError, describe_location
 from scalify_hlo.io.globs import matches
 from scalify_hlo.module.function_types import replace_terminator
-from scalify_hlo.module.traits import Trait, names
+from scalify_hlo.module.traits import BRANCHES, Trait, names
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.replaced_operations import hand_over, in_place_of
@@ -196,7 +196,7 @@ class _Lowering:
                 rows.append(self._statistics(op))
             elif op.name == "stablehlo.while":
                 rows += self._loop(op)
-            elif op.name in ("stablehlo.case", "stablehlo.if"):
+            elif op.name in BRANCHES:
                 rows += self._branches(op)
         return rows
 

@@ -22,12 +22,13 @@ from scalify_hlo.emit.packed_scales import elements_of, is_packable, place_in_ve
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.module.function_types import replace_terminator
 from scalify_hlo.module.manual import is_partitioned
+from scalify_hlo.module.traits import BRANCHES
 from scalify_hlo.passes import emission as emit
 from scalify_hlo.passes.base import Pass
 from scalify_hlo.passes.joined_stacks import join_stacks
 from scalify_hlo.passes.replaced_operations import hand_over, in_place_of
 
-_LOOP, _BRANCHES = "stablehlo.while", ("stablehlo.case", "stablehlo.if")
+_LOOP = "stablehlo.while"
 # One number is written by one kernel as it is.
 _FEWEST = 2
 
@@ -63,7 +64,7 @@ class JoinCarried(Pass):
 
 def _loops_and_branches(module: ir.Module) -> list[ir.Operation]:
     """Outer ones first."""
-    return [op for op in walk(module.operation) if op.name == _LOOP or op.name in _BRANCHES]
+    return [op for op in walk(module.operation) if op.name == _LOOP or op.name in BRANCHES]
 
 
 def _changed(loop: ir.Operation) -> list[int]:

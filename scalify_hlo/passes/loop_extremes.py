@@ -9,6 +9,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import CallGraph, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import constant_behind, number_behind
+from scalify_hlo.module.traits import BRANCHES
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.held_values import Held, is_far
 from scalify_hlo.types import tensor_info
@@ -64,7 +65,7 @@ class _Extremes:
         callee = self._calls.callee_body(op)
         if op.name == "stablehlo.while":
             found = self.loop(op)
-        elif op.name in kinds.BRANCHES:
+        elif op.name in BRANCHES:
             ends = [self._block(region.blocks[0], []) for region in op.regions]
             found = [any(each) for each in zip(*ends, strict=True)]
         elif callee is not None:

@@ -40,7 +40,6 @@ PRODUCTS = names(Trait.CONTRACTS)
 REDUCTIONS = names(Trait.REDUCES) & names(Trait.BODY)
 # Of these it is not known what they compute.
 OPAQUE = _names("custom_call composite")
-BRANCHES = ("stablehlo.case", "stablehlo.if")
 
 
 def accumulates(op: ir.Operation) -> bool:

@@ -38,7 +38,7 @@ from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.carriers import carries
 from scalify_hlo.module.identity import SCALE_MARKERS, is_scale_marker
 from scalify_hlo.module.manual import MANUAL
-from scalify_hlo.module.traits import Trait, has, is_identity_call
+from scalify_hlo.module.traits import BRANCHES, Trait, has, is_identity_call
 from scalify_hlo.passes import precision_kinds as kinds
 from scalify_hlo.passes.emission import with_element
 from scalify_hlo.passes.held_values import WIDE, Held, epsilon
@@ -87,7 +87,7 @@ class Retyper(OperationRetyper):
             self._constant(op)
         elif name == "stablehlo.while":
             self._loop(op)
-        elif name in kinds.BRANCHES:
+        elif name in BRANCHES:
             self._branches(op)
         elif self._is_call(op):
             self._call(op)

@@ -21,14 +21,13 @@ from scalify_hlo.analysis.multiplied_in_turns import multiplied_in_turns
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import composite_name
-from scalify_hlo.module.traits import CARRYING, Trait, has
+from scalify_hlo.module.traits import BRANCHES, CARRYING, Trait, has
 from scalify_hlo.size.size_errors import BOUNDED, CONTRACTIONS, EXPONENTIALS, POWERS
 from scalify_hlo.types import tensor_info
 
 # Attribute of a marker that sets the scale that was measured of a value: there was no telling how large it is.
 ANY_SIZE = "scalify.any_size"
 _PRODUCTS = ("stablehlo.multiply", "stablehlo.divide")
-_BRANCHES = ("stablehlo.case", "stablehlo.if")
 # As many as are told apart, and what a loop carries has.
 _MOST, _CARRIED = 1000.0, 500.0
 
@@ -103,7 +102,7 @@ class Factors:
         """The float values that one is computed of; none where counting begins anew."""
         op = defining_op(value)
         if op is not None and (
-            op.name in CONTRACTIONS or op.name in BOUNDED or op.name in _BRANCHES or composite_name(op)
+            op.name in CONTRACTIONS or op.name in BOUNDED or op.name in BRANCHES or composite_name(op)
         ):
             return []
         across = self._calls.across(value)

@@ -6,7 +6,7 @@ from scalify_hlo import budget
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.constants import is_one_number
-from scalify_hlo.module.traits import Trait, is_identity_call, is_linear_algebra, names
+from scalify_hlo.module.traits import BRANCHES, Trait, is_identity_call, is_linear_algebra, names
 from scalify_hlo.size.view import root
 from scalify_hlo.types import tensor_info
 
@@ -109,6 +109,6 @@ def _following(
         return [(calls[-1].results[index], calls[:-1])] if calls else []
     if name == "stablehlo.return" and (parent := op.parent) is not None:
         outer = parent.operation
-        if outer.name in ("stablehlo.case", "stablehlo.if"):
+        if outer.name in BRANCHES:
             return [(outer.results[index], calls)]
     return None

@@ -30,7 +30,7 @@ from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir, stablehlo
 from scalify_hlo.module.bodies import body_kind
 from scalify_hlo.module.constants import number_behind
-from scalify_hlo.module.traits import is_linear_algebra
+from scalify_hlo.module.traits import BRANCHES, is_linear_algebra
 from scalify_hlo.recognition.expansions import find_expansions
 from scalify_hlo.types import tensor_info
 
@@ -165,7 +165,7 @@ class SizeErrors:
             return self._block(callee, operands)
         if name == "stablehlo.while":
             return self._loop(op, operands, known)
-        if name in ("stablehlo.case", "stablehlo.if"):
+        if name in BRANCHES:
             branches = [self._block(region.blocks[0], [], known) for region in op.regions]
             return [self._largest(results) for results in zip(*branches, strict=True)]
         if op in self._solved:

@@ -19,7 +19,7 @@ from scalify_hlo.analysis.products import has_backward_products
 from scalify_hlo.bindings import ir
 from scalify_hlo.module import traits
 from scalify_hlo.module.constants import number_behind
-from scalify_hlo.module.traits import SUMS
+from scalify_hlo.module.traits import BRANCHES, SUMS
 from scalify_hlo.size.affine import AffineForms, Form
 from scalify_hlo.size.coefficients import ONE, ZERO, Polynomial
 from scalify_hlo.types import tensor_info
@@ -306,7 +306,7 @@ def new_states(value: ir.Value, returned: dict[ir.Block, frozenset[int]]) -> Ite
         if op.name in ("func.return", "stablehlo.return"):
             block = op.block
             owner = block.owner.operation
-            if owner.name in ("stablehlo.case", "stablehlo.if"):
+            if owner.name in BRANCHES:
                 yield from new_states(owner.results[use.operand_number], returned)
                 continue
             if block not in returned:
