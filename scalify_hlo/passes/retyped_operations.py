@@ -144,7 +144,11 @@ class OperationRetyper:
         self.exact.note_quotient(op, operands)
         # A tensor is computed wide, and rounded where it is written; the body of a reduction computes on numbers.
         if tensor_info(op.results[0].type).rank:
-            narrow = natural == compute and op.name in _CHOOSE and _are_rounded_or_zeros(operands.values())
+            narrow = (
+                natural == compute
+                and has(op.name, Trait.ELEMENTWISE | Trait.SELECTS)
+                and _are_rounded_or_zeros(operands.values())
+            )
         else:
             narrow = all(
                 held.natural == compute if held.constant is None else fits(held.constant, compute)
@@ -401,8 +405,6 @@ REPLACES = ("stablehlo.scatter", "stablehlo.dynamic_update_slice")
 # A triangle of a factor, which is NaN where the matrix had none.
 _MASKS = 6
 _BOUNDS = ("stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum")
-# What gives elements of its operands.
-_CHOOSE = frozenset(f"stablehlo.{name}" for name in ("select", "maximum", "minimum"))
 # As large as their operand. JAX converts the numbers that it hands to `jnp.where`, from f32 to f32 too.
 _AS_LARGE = ("stablehlo.negate", "stablehlo.abs", "stablehlo.convert")
 
