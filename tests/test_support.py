@@ -94,7 +94,8 @@ def test_a_scale_that_is_no_power_of_two_is_caught(negate_rule: Replace) -> None
     @negate_rule
     def _off(r: OpRewrite) -> None:
         x = r.scaled(0)
-        r.result(x.scale.shifted(0.5), x.moments)
+        scale = r.emit.scale_value(x.scale)
+        r.result(r.emit.as_scale(r.emit.op("multiply", scale.type, scale, r.emit.splat(scale, 1.5))), x.moments)
 
     with pytest.raises(AssertionError, match="is no power of two"):
         check_program(typed(NEGATE, "f32"))
