@@ -122,6 +122,20 @@ def test_layers_are_none(names: bool):
         assert found(step, w, x, names=names) == 0
 
 
+def test_what_decays_beside_a_layer_makes_none_of_it():
+    """Though it is kept for the derivative."""
+
+    def loss(w: Any, x: jax.Array) -> jax.Array:
+        def step(carry: Any, x: jax.Array) -> tuple[Any, None]:
+            h, gate = carry
+            return (jnp.tanh((h * gate) @ w + x), gate * 0.9), None
+
+        return jnp.mean(lax.scan(step, (x[0], jnp.ones_like(x[0])), x)[0][0] ** 2)
+
+    x, w = np.ones((8, 4, N), np.float32), np.ones((N, N), np.float32)
+    assert found(jax.grad(loss), w, x) == 0
+
+
 def test_what_is_normalised_has_a_size():
     weights = PROGRAMS["forward recursion"][1]
     assert found(jax.grad(functools.partial(forward_recursion, normalised=True)), weights) == 0

@@ -206,9 +206,11 @@ class _Iteration:
         if len(op.regions) and op.name != "stablehlo.reduce":
             return _NONE
         if op.name == _PRODUCT or op.name == "stablehlo.multiply":
-            if op.name == _PRODUCT and None in degrees and self._stays(op.operands[degrees.index(None)]):
+            degree = sum(degree or 0.0 for degree in degrees)
+            by_one = op.name == _PRODUCT and degree == degree and None in degrees
+            if by_one and self._stays(op.operands[degrees.index(None)]):
                 self._products.append(op)
-            return sum(degree or 0.0 for degree in degrees)
+            return degree
         if op.name == _QUOTIENT:
             return (degrees[0] or 0.0) - (degrees[1] or 0.0)
         if op.name in _SUMS or op.name == "stablehlo.maximum":
