@@ -192,6 +192,13 @@ def hands_on(loop: ir.Operation, index: int) -> bool:
     return index < len(returned) and returned[index] == body.arguments[index]
 
 
+def stacked(carried: ir.Value, last: ir.Value) -> ir.Value | None:
+    """What an iteration writes into a tensor that a loop carries and hands on; None where it does anything else."""
+    op = defining_op(last)
+    writes = op is not None and op.name == "stablehlo.dynamic_update_slice" and op.operands[0] == carried
+    return op.operands[1] if op is not None and writes else None
+
+
 def enters_unchanged(value: ir.Value) -> ir.Value | None:
     """What enters a loop as this argument of its body, if the body returns the argument itself; per-device code."""
     argument = ir.BlockArgument(value)

@@ -81,7 +81,7 @@ def _of_loop(loop: ir.Operation) -> Iterator[ir.Operation]:
     for argument, result in zip(body.arguments, returned, strict=True):
         if argument != result and _is_matrix(argument):
             for op in _between(argument, result, near=True, numbers=True):
-                if any(_stays(value, body, returned) for value in op.operands):
+                if any(stays(value, body, returned) for value in op.operands):
                     yield op
 
 
@@ -129,7 +129,7 @@ def _follow(value: ir.Value, visit: Callable[[ir.Operation, ir.Value], bool], *,
                 pending += op.results if forward else op.operands
 
 
-def _stays(value: ir.Value, body: ir.Block, returned: Sequence[ir.Value]) -> bool:
+def stays(value: ir.Value, body: ir.Block, returned: Sequence[ir.Value]) -> bool:
     """Whether a value is the same in each iteration of a loop with these results of its body."""
     while isinstance(value, ir.OpResult):
         op = value.owner.operation

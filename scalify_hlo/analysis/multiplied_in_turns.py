@@ -11,16 +11,17 @@ carries the inverse of that, and multiplies the two.
 
 from collections.abc import Iterator, Sequence
 
-from scalify_hlo.analysis.calls import CallGraph, defining_op, terminator, walk
+from scalify_hlo.analysis.calls import CallGraph, defining_op, stacked, terminator, walk
+from scalify_hlo.analysis.fed_back import stays
 from scalify_hlo.analysis.intervals import MOVES, before_moves
 from scalify_hlo.analysis.name_stack import Direction, NameStacks
 from scalify_hlo.bindings import ir
-from scalify_hlo.module.constants import constant_behind, number_behind
+from scalify_hlo.module.bodies import body_kind
+from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.traits import Trait, names
 from scalify_hlo.types import tensor_info
 
 _LOOP, _PRODUCT, _QUOTIENT = "stablehlo.while", "stablehlo.dot_general", "stablehlo.divide"
-_WRITE = "stablehlo.dynamic_update_slice"
 _MOVES = names(Trait.MOVES | Trait.RESHAPES | Trait.CARRIES, without=Trait.COLLECTIVE) | {"stablehlo.negate"}
 _NESTING = names(Trait.CAPTURES)
 _SUMS = frozenset({"stablehlo.add", "stablehlo.subtract"})
@@ -90,11 +91,10 @@ def _written_out(calls: CallGraph) -> set[ir.Value]:
                 products.append(each.operation)
     for op in products:
         for i, value in enumerate(op.operands):
-            while isinstance(value, ir.OpResult) and value.owner.name in MOVES and len(value.owner.operands) == 1:
-                value = value.owner.operands[0]  # `_moved`, of every product of a program
-            if not isinstance(value, ir.OpResult) or value.owner.name != _QUOTIENT:
+            quotient = _moved(value)
+            if not isinstance(quotient, ir.OpResult) or quotient.owner.name != _QUOTIENT:
                 continue
-            matrix, before = _moved(op.operands[1 - i]), _product_behind(value)
+            matrix, before = _moved(op.operands[1 - i]), _product_behind(quotient)
             if before is not None and matrix in map(_moved, before.operands):
                 turns[op.results[0]] = before
     found, factors = set[ir.Value](), set[ir.Value]()
@@ -136,6 +136,13 @@ class _Iteration:
         self._loop = loop
         self._condition, self._body = (region.blocks[0] for region in loop.regions)
         self._returned = list(terminator(self._body).operands)
+        pairs = list(zip(self._body.arguments, self._returned, strict=True))
+        self._written = {i: stacked(argument, last) for i, (argument, last) in enumerate(pairs)}
+        self._changed = [
+            i
+            for i, (argument, last) in enumerate(pairs)
+            if last != argument and self._written[i] is None and tensor_info(argument.type).is_float
+        ]
         self._degrees: dict[ir.Value, float] = {}
         self._products: list[ir.Operation] = []
 
@@ -145,7 +152,7 @@ class _Iteration:
         known = {directions.direction(op) for op in products}
         if known <= {Direction.BACKWARD} or (Direction.FORWARD not in known and self._reads_residuals()):
             return set()
-        carried = [i for i, argument in enumerate(self._body.arguments) if self._is_carried(i, argument)]
+        carried = [i for i in self._changed if tensor_info(self._returned[i].type).rank]
         while carried:
             self._follow(carried)
             left = [i for i in carried if self._degree(self._returned[i])]
@@ -155,11 +162,7 @@ class _Iteration:
         if not carried or all(directions.direction(op) is Direction.BACKWARD for op in self._products):
             return set()
         found = {value for value, degree in self._degrees.items() if degree == degree}
-        written = [
-            i
-            for i, value in enumerate(self._returned)
-            if self._is_stack(i) and value.owner.operation.operands[1] in found
-        ]
+        written = [i for i, value in self._written.items() if value is not None and value in found]
         found.update(self._returned[i] for i in written)
         for i in (*carried, *written):
             found.update((self._body.arguments[i], self._condition.arguments[i], self._loop.results[i]))
@@ -172,16 +175,9 @@ class _Iteration:
             before = given.owner if isinstance(given, ir.OpResult) else None
             if before is not None and before.name == _LOOP:
                 body, i = before.regions[1].blocks[0], ir.OpResult(given).result_number
-                if _is_stack(terminator(body).operands[i], body.arguments[i]):
+                if stacked(body.arguments[i], terminator(body).operands[i]) is not None:
                     return True
         return False
-
-    def _is_carried(self, i: int, argument: ir.Value) -> bool:
-        info = tensor_info(argument.type)
-        return info.is_float and info.rank > 0 and self._returned[i] != argument and not self._is_stack(i)
-
-    def _is_stack(self, i: int) -> bool:
-        return _is_stack(self._returned[i], self._body.arguments[i])
 
     def _degree(self, value: ir.Value) -> float:
         """0 of what does not depend on what is carried, and of what has no degree."""
@@ -189,10 +185,7 @@ class _Iteration:
         return degree if degree == degree else 0.0
 
     def _follow(self, carried: list[int]) -> None:
-        self._degrees = {}
-        for i, argument in enumerate(self._body.arguments):
-            if tensor_info(argument.type).is_float and self._returned[i] != argument and not self._is_stack(i):
-                self._degrees[argument] = 1.0 if i in carried else _NONE
+        self._degrees = {self._body.arguments[i]: 1.0 if i in carried else _NONE for i in self._changed}
         self._products = []
         for each in self._body.operations:
             op = each.operation
@@ -208,7 +201,7 @@ class _Iteration:
         if op.name == _PRODUCT or op.name == "stablehlo.multiply":
             degree = sum(degree or 0.0 for degree in degrees)
             by_one = op.name == _PRODUCT and degree == degree and None in degrees
-            if by_one and self._stays(op.operands[degrees.index(None)]):
+            if by_one and stays(op.operands[degrees.index(None)], self._body, self._returned):
                 self._products.append(op)
             return degree
         if op.name == _QUOTIENT:
@@ -220,33 +213,14 @@ class _Iteration:
         if op.name in _POWERS:
             return _POWERS[op.name] * (degrees[0] or 0.0)
         if op.name == "stablehlo.reduce":
-            inner = [each.operation.name for each in op.regions[0].blocks[0].operations]
-            adds = inner[0] in ("stablehlo.add", "stablehlo.maximum") and len(inner) == 2
-            return degrees[0] or 0.0 if adds else _NONE
+            return degrees[0] or 0.0 if body_kind(op) in ("add", "maximum") else _NONE
         moves = op.name in _MOVES and degrees[0] is not None and degrees.count(None) == len(degrees) - 1
         return degrees[0] or 0.0 if moves else _NONE
 
-    def _stays(self, value: ir.Value) -> bool:
-        """Whether a value is the same in each iteration."""
-        *_, value = before_moves(value)
-        if isinstance(value, ir.OpResult):
-            return value.owner.operation.block != self._body or constant_behind(value) is not None
-        own = [i for i, argument in enumerate(self._body.arguments) if argument == value]
-        return all(self._returned[i] == value for i in own)
-
-
-def _is_stack(returned: ir.Value, argument: ir.Value) -> bool:
-    """Whether an iteration writes into what it was given."""
-    op = returned.owner
-    return not isinstance(op, ir.Block) and op.name == _WRITE and op.operands[0] == argument
-
 
 def _read(op: ir.Operation) -> Iterator[ir.Value]:
-    yield from op.operands
-    for region in op.regions:
-        for block in region:
-            for inner in block.operations:
-                yield from _read(inner.operation)
+    for each in (op, *walk(op)):
+        yield from each.operands
 
 
 def _is_guard(value: ir.Value) -> bool:

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.comparisons import COMPARE, TURNED, direction_of
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.types import tensor_info
 
-_SELECT, _COMPARE = "stablehlo.select", "stablehlo.compare"
+_SELECT = "stablehlo.select"
 _MINIMUM, _MAXIMUM = "stablehlo.minimum", "stablehlo.maximum"
 # By the direction in which an element is compared with the bound that takes its place.
 _EXTREMES = {"GT": _MINIMUM, "GE": _MINIMUM, "LT": _MAXIMUM, "LE": _MAXIMUM}
-_TURNED = {"GT": "LT", "GE": "LE", "LT": "GT", "LE": "GE"}
 
 
 def write_as_extremes(operations: Iterable[ir.Operation]) -> None:
@@ -41,12 +41,12 @@ def write_as_extremes(operations: Iterable[ir.Operation]) -> None:
 def _extreme(predicate: ir.Value, value: ir.Value, number: float) -> str | None:
     """What chooses `number` in the place of a value where the predicate holds; None for another choice."""
     compare = defining_op(predicate)
-    if compare is None or compare.name != _COMPARE or "TOTALORDER" in str(compare.attributes.get("compare_type")):
+    if compare is None or compare.name != COMPARE or "TOTALORDER" in str(compare.attributes.get("compare_type")):
         return None
     left, right = compare.operands
-    direction = str(compare.attributes["comparison_direction"]).split()[-1].rstrip(">")
+    direction = direction_of(compare)
     if number_behind(left, converted=True) == number:
-        left, right, direction = right, left, _TURNED.get(direction, "")
+        left, right, direction = right, left, TURNED.get(direction, "")
     found = _EXTREMES.get(direction)
     if found is None or number_behind(right, converted=True) != number:
         return None

@@ -24,6 +24,7 @@ from scalify_hlo.bindings import ir
 from scalify_hlo.errors import Diagnostic
 from scalify_hlo.execution.element_types import NUMPY_DTYPES, Array
 from scalify_hlo.module.bodies import body_kind
+from scalify_hlo.module.comparisons import direction_of
 from scalify_hlo.module.constants import dense_value
 from scalify_hlo.module.dead_code import erase_dead
 from scalify_hlo.module.moves import move
@@ -289,7 +290,7 @@ def _of_elements(op: ir.Operation, name: str, info: TensorInfo, values: Sequence
         return np.asarray(_BINARY[name](*values)).astype(dtype)
     match name:
         case "compare":
-            direction = str(op.attributes["comparison_direction"]).rstrip(">").split()[-1]
+            direction = direction_of(op)
             return np.asarray(_COMPARE[direction](*values))
         case "clamp":
             return np.minimum(np.maximum(values[1], values[0]), values[2]).astype(dtype)

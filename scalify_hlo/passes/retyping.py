@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 
 from scalify_hlo import budget
 from scalify_hlo.analysis.asked_precision import carried_in_f32
-from scalify_hlo.analysis.calls import defining_op, only_reader, terminator
+from scalify_hlo.analysis.calls import defining_op, only_reader, stacked, terminator
 from scalify_hlo.analysis.intervals import before_moves
 from scalify_hlo.analysis.product_shapes import is_padded
 from scalify_hlo.analysis.residuals import residual_values
@@ -45,7 +45,7 @@ from scalify_hlo.passes.held_values import WIDE, Held, epsilon
 from scalify_hlo.passes.loop_extremes import becomes_extreme
 from scalify_hlo.passes.loop_statistics import collects_statistics, shrinks
 from scalify_hlo.passes.retyped_operations import REPLACES, OperationRetyper
-from scalify_hlo.passes.wide_stacks import stacked, stacks_in_f32
+from scalify_hlo.passes.wide_stacks import stacks_in_f32
 from scalify_hlo.recognition.expansions import Expansion
 from scalify_hlo.types import tensor_info
 

@@ -9,7 +9,7 @@ differences of them are is not known, and f16 has nothing for what is 2^24 times
 
 from collections.abc import Callable
 
-from scalify_hlo.analysis.calls import terminator
+from scalify_hlo.analysis.calls import stacked, terminator
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.identity import is_scale_marker
 from scalify_hlo.passes import precision_kinds as kinds
@@ -17,13 +17,6 @@ from scalify_hlo.passes.retyped_operations import gives_few
 from scalify_hlo.types import tensor_info
 
 _COMPUTES = kinds.ELEMENTWISE | kinds.MOVEMENT | kinds.REDUCTIONS | {"stablehlo.convert", "stablehlo.constant"}
-
-
-def stacked(carried: ir.Value, last: ir.Value) -> ir.Value | None:
-    """What an iteration writes into a tensor that a loop carries and hands on; None where it does anything else."""
-    op = last.owner.operation if isinstance(last, ir.OpResult) else None
-    writes = op is not None and op.name == "stablehlo.dynamic_update_slice" and op.operands[0] == carried
-    return op.operands[1] if op is not None and writes else None
 
 
 def stacks_in_f32(loop: ir.Operation, wide: set[int], is_stored_wide: Callable[[ir.Value], bool]) -> list[int]:

@@ -23,6 +23,7 @@ from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
 from scalify_hlo.module.bodies import body_kind
+from scalify_hlo.module.comparisons import TURNED, direction_of
 from scalify_hlo.module.constants import number_behind
 from scalify_hlo.module.identity import identity
 from scalify_hlo.module.traits import CARRYING, RESHAPING, Trait, has, of
@@ -95,16 +96,15 @@ class _Comparison:
 
 
 def _comparison(op: ir.Operation) -> _Comparison | None:
-    direction = next((name for name in _HOLDS if f" {name}>" in str(op.attributes["comparison_direction"])), None)
-    if direction is None or not tensor_info(op.operands[0].type).is_float:
+    direction = direction_of(op)
+    if direction not in _HOLDS or not tensor_info(op.operands[0].type).is_float:
         return None
     numbers = [_number(operand) for operand in op.operands]
     index = next((i for i, number in enumerate(numbers) if number and math.isfinite(number)), None)
     if index is None or numbers[1 - index] is not None:
         return None
-    turned = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
     return _Comparison(
-        op, unconverted(op.operands[1 - index]), numbers[index] or 0.0, direction if index else turned[direction]
+        op, unconverted(op.operands[1 - index]), numbers[index] or 0.0, direction if index else TURNED[direction]
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.comparisons import direction_of
 from scalify_hlo.recognition.graph import Graph
 
 Samples = NDArray[np.float64]
@@ -102,7 +103,7 @@ class _Evaluation:
                 return None
             operands.append(found)
         if node.name == "stablehlo.compare":
-            direction = str(node.op.attributes["comparison_direction"]).split()[-1].rstrip(">")
+            direction = direction_of(node.op)
             function = _COMPARE.get(direction)
         else:
             function = _FUNCTIONS.get(node.name)

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from scalify_hlo.analysis.calls import defining_op
 from scalify_hlo.analysis.origins import unconverted
 from scalify_hlo.bindings import ir
+from scalify_hlo.module.comparisons import COMPARE, TURNED, direction_of
 from scalify_hlo.module.constants import Number, number_behind
 from scalify_hlo.types import LARGEST_F16, tensor_info
 
 # Where the tensor is on the left of a comparison with a number k: whether it is small where that is true.
 _SMALL_WHERE_TRUE = {"EQ": True, "LE": True, "LT": True, "NE": False, "GT": False, "GE": False}
-_TURNED = {"LE": "GE", "LT": "GT", "GE": "LE", "GT": "LT"}
 
 
 def find_stand_ins(operations: Sequence[ir.Operation], number: Number = number_behind) -> set[ir.Value]:
@@ -31,10 +31,10 @@ def _stands_in(select: ir.Operation, number: Number) -> bool:
     if not tensor_info(select.results[0].type).is_float:
         return False
     compare = defining_op(predicate)
-    if compare is None or compare.name != "stablehlo.compare":
+    if compare is None or compare.name != COMPARE:
         return False
-    direction = str(compare.attributes["comparison_direction"]).split()[-1].rstrip(">")
-    for i, direct in ((0, direction), (1, _TURNED.get(direction, direction))):
+    direction = direction_of(compare)
+    for i, direct in ((0, direction), (1, TURNED.get(direction, direction))):
         tensor, bound = _without_sign(unconverted(compare.operands[i])), number(compare.operands[1 - i])
         if bound is None or direct not in _SMALL_WHERE_TRUE:
             continue
